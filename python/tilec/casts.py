@@ -148,16 +148,33 @@ def cast(value: Any, dtype: Any) -> Any:
 
 
 def _cast_constant(number: Number, target: DType) -> Expr:
+    """Returns a constant of a type in another one, as numbers that are not known are converted."""
     if target.is_float:
+        number = _as_float(number, target)
         if target.bits <= 8 and not math.isnan(number):
             number = min(max(number, least(target)), greatest(target))
         if target.mlir == "f32" and math.isfinite(number) and fits_float(float(number), target):
             number = struct.unpack("f", struct.pack("f", number))[0]
+        if not fits_float(number, target):
+            number = math.copysign(math.inf, number)
         return typed_constant(number, target)
     if target.kind == "bool":
         return typed_constant(bool(number), target)
     integer = truncate(number, target) if isinstance(number, float) else wrap(number, target)
     return typed_constant(integer, target)
+
+
+def _as_float(number: Number, target: DType) -> float:
+    """Returns a number from which `target` is rounded as from itself.
+
+    An integer of more bits than a `float64` has loses the lower ones, and its last bit says whether one of them was
+    set: then no later rounding takes it for a tie.
+    """
+    if isinstance(number, float) or target is dtypes.float64:
+        return float(number)
+    lost = max(abs(number).bit_length() - 53, 0)
+    size = abs(number) >> lost << lost
+    return math.copysign(size if size == abs(number) else size | 1 << lost, number)
 
 
 def _emit_cast(number: Expr, target: DType) -> Expr:

@@ -432,6 +432,28 @@ def test_constants_that_become_too_large_are_infinite(run, name):
         np.testing.assert_array_equal(found, [expected])
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        ("int64", 2**60 + 2**36 + 1),  # a little above the middle of two of `float32`, and just there in `float64`
+        ("int64", -(2**60) - 2**36 - 1),
+        ("int64", 2**60 + 2**36),
+        ("uint64", 2**63 + 2**55 + 1),
+        ("uint64", 2**64 - 1),
+        ("int32", 2**31 - 1),
+        ("float64", 1e300),
+        ("float64", -1e300),
+    ],
+)
+def test_constants_of_a_type_are_converted_as_other_numbers(run, name, source, number):
+    found = []
+    for make in (lambda x: T.cast(number, source), lambda x: x):
+        a = np.array([number], source)
+        found += [evaluate(run, lambda x, make=make: T.cast(make(x), name).astype("float32"), a, out="float32")]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("name", ["float16", "float32"])
 def test_constants_are_rounded_once(name):
     rng = np.random.default_rng()
