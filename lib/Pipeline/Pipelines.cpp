@@ -68,6 +68,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(
       createAssignStagesPass({/*registers=*/canChangeRegisters(assembler)}));
   kernel.addPass(createExpandPipelinePass());
+  kernel.addPass(createRoundFactorsPass());
   kernel.addPass(createOverlapGemmsPass());
   kernel.addPass(createSpecializeWarpsPass());
   kernel.addPass(createLowerPipesPass());

@@ -138,6 +138,37 @@ def row_sums(M, N, rows=4, threads=128):
     return main
 
 
+def gemm_of_float32(written):
+    """`C = A @ B.T` of tiles that come to shared memory in several ways, and `D = A`."""
+    tile, stages = (64, 32), 3 if written == "ahead" else 0
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32"),
+        D: T.Tensor((64, 64), "float32"),
+    ):  # fmt: skip
+        with T.Kernel(1, threads=128):
+            As, Bs = T.alloc_shared(tile, "float32"), T.alloc_shared(tile, "float32")
+            b, acc = T.alloc_fragment(tile, "float32"), T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(2, num_stages=stages):
+                T.copy(A[0, k * 32], As)
+                if written == "by_a_loop":
+                    for i, j in T.Parallel(64, 32):
+                        Bs[i, j] = B[i, k * 32 + j]
+                    T.gemm(As, Bs, acc, transpose_B=True)
+                elif written == "from_a_fragment":
+                    T.copy(B[0, k * 32], b)
+                    T.gemm(As, b, acc, transpose_B=True)
+                else:
+                    T.copy(B[0, k * 32], Bs)
+                    T.gemm(As, Bs, acc, transpose_B=True)
+                T.copy(As, D[0, k * 32])
+            T.copy(acc, C)
+
+    return main
+
+
 def tf32_ends():
     """A tile whose first column has `float32` numbers at the ends of `tfloat32`, and what they are rounded to (F5)."""
     pairs = [

@@ -145,6 +145,23 @@ def test_rounding_to_tf32_at_its_ends(chip):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("written", ["ahead", "by_copies", "by_a_loop", "from_a_fragment"])
+def test_factors_are_rounded_to_tf32_however_they_were_written(chip, written):
+    a, expected = tf32_ends()
+    A, B = torch.from_numpy(a).cuda(), torch.zeros(64, 64, device="cuda")
+    B[:, 0] = 1
+    C, D = (torch.full((64, 64), float("nan"), device="cuda") for _ in range(2))
+    compiled(kernels.gemm_of_float32, written, target=chip)(A, B, C, D)
+    np.testing.assert_array_equal(C[: expected.size, 5].cpu().numpy(), expected)
+    np.testing.assert_array_equal(D.cpu().numpy(), a)
+    B[:, 0] = torch.from_numpy(a[:, 0])
+    A[:] = 0
+    A[:, 0] = 1
+    compiled(kernels.gemm_of_float32, written, target=chip)(A, B, C, D)
+    np.testing.assert_array_equal(C[5, : expected.size].cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 def test_gemm_int8(chip):
     M, N, K = 512, 384, 256
     A = torch.randint(-128, 128, (M, K), device="cuda", dtype=torch.int8)

@@ -20,7 +20,7 @@ from tilec.backends import sim
 
 sys.path.append(str(Path(__file__).parents[1] / "integration"))
 import pipelined_kernels
-from kernels import tf32_ends
+from kernels import gemm_of_float32, tf32_ends
 
 CHIPS = ["sm_80", "sm_90a"]
 RNG = np.random.default_rng(11)
@@ -147,6 +147,20 @@ def test_rounding_to_tf32_at_its_ends(chip):
     b[:, 0] = 1
     simulated(gemm(64, 64, 64, "float32", (64, 64, 32), tb=True), chip)(a, b, c)
     np.testing.assert_array_equal(c[: expected.size, 5], expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("written", ["ahead", "by_copies", "by_a_loop", "from_a_fragment"])
+def test_factors_are_rounded_to_tf32_however_they_were_written(chip, written):
+    a, expected = tf32_ends()
+    kernel = simulated(gemm_of_float32(written), chip)
+    ones, c, d = (np.zeros((64, 64), np.float32) for _ in range(3))
+    ones[:, 0] = 1
+    kernel(a, ones, c, d)
+    np.testing.assert_array_equal(c[: expected.size, 5], expected)
+    np.testing.assert_array_equal(d, a)
+    kernel(ones, a, c, d)
+    np.testing.assert_array_equal(c[5, : expected.size], expected)
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -330,6 +330,17 @@ def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> 
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def RoundFactorsPass : Pass<"tl-round-factors", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "round to tf32 what wgmma would cut";
+  let description = [{
+    Copies tiles of `f32` in shared memory to ones of their own, rounded to
+    nearest, in front of each `tl.gemm` by `wgmma` that reads them, which would
+    leave out their lower bits. What the bulk copy engine alone writes and such
+    gemms alone read stays: the engine rounds it on the way.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def OverlapGemmsPass : Pass<"tl-overlap-gemms", "::mlir::gpu::GPUModuleOp"> {
   let summary = "wait for products where they are needed";
   let description = [{

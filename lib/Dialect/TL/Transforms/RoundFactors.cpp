@@ -1,0 +1,141 @@
+//===- RoundFactors.cpp - Round to tf32 what wgmma would cut --------------===//
+//
+// wgmma reads tiles of f32 in shared memory as tf32: it leaves out the lower 13
+// bits. A gemm rounds to nearest. What comes in by the bulk copy engine is
+// rounded on the way, if nobody but gemms by wgmma reads it (`feedsTF32`). Any
+// other tile is copied to one of its own in front of the gemm, rounded.
+//
+// Comes after tl-expand-pipeline, which decides what the engine copies, and
+// before tl-overlap-gemms, which has what writes an operand wait for products.
+//
+// Sound because the new tile is written right in front of the gemm, and read by
+// it alone: the program's tile stays as it is. It is memory like any other to
+// tl-insert-sync and tl-verify-sync. What is left to the engine is what
+// `feedsTF32` says of the same uses when copies are lowered; a copy that
+// tl-specialize-warps hands to the engine later has no such gemm any more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
+#include "tl/Dialect/TL/IR/ThreadRange.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace tl {
+#define GEN_PASS_DEF_ROUNDFACTORSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+using layout::FragmentLayout;
+
+static bool isByWgmma(GemmOp gemm) {
+  std::optional<GemmPlanAttr> plan = gemm.getPlan();
+  return plan && plan->getInstruction() == Instruction::WGMMA;
+}
+
+/// Whether the engine rounds what is in a buffer: it writes all of it, and
+/// gemms by wgmma alone read it.
+static bool isRoundedOnTheWay(Value buffer) {
+  SmallVector<Value> worklist = {buffer};
+  while (!worklist.empty()) {
+    Value part = worklist.pop_back_val();
+    for (OpOperand &use : part.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<SlotOp>(user)) {
+        worklist.push_back(user->getResult(0));
+        continue;
+      }
+      auto copy = dyn_cast<CopyOp>(user);
+      auto gemm = dyn_cast<GemmOp>(user);
+      bool isLoad = copy && copy.getBulk() && copy.getTarget() == part &&
+                    isInSpace(copy.getSource(), Space::Global);
+      if (!isLoad && !(gemm && isByWgmma(gemm)) && !isa<PipeOp>(user))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// The number nearest to `value` that tf32 holds, as gemms in registers round
+/// it. A NaN, whose payload the sum could carry into the sign, becomes the one
+/// whose bits are all set.
+static Value roundToTF32(OpBuilder &builder, Location loc, Value value) {
+  auto constant = [&](uint32_t bits) -> Value {
+    return arith::ConstantIntOp::create(builder, loc,
+                                        static_cast<int32_t>(bits), 32);
+  };
+  Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                      value, value);
+  Value bits =
+      arith::BitcastOp::create(builder, loc, builder.getI32Type(), value);
+  bits = arith::AddIOp::create(builder, loc, bits, constant(0x1000));
+  bits = arith::AndIOp::create(builder, loc, bits, constant(0xFFFFE000));
+  bits =
+      arith::SelectOp::create(builder, loc, isNaN, constant(0x7FFFFFFF), bits);
+  return arith::BitcastOp::create(builder, loc, value.getType(), bits);
+}
+
+/// Copies a tile in front of `gemm` to a new one, rounded.
+static Value makeRounded(Value tile, GemmOp gemm, gpu::GPUFuncOp kernel) {
+  Location loc = gemm.getLoc();
+  auto type = cast<MemRefType>(tile.getType());
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  auto held = getBuffer(tile).getDefiningOp<AllocOp>();
+  Value rounded = AllocOp::create(builder, loc, type, held.getLayoutAttr(),
+                                  /*offset=*/IntegerAttr());
+  builder.setInsertionPoint(gemm);
+  constexpr int64_t kWidth = 4;
+  int64_t threads = getThreads(gemm).count;
+  FragmentLayout layout =
+      FragmentLayout::blocked(type.getShape(), threads,
+                              spreadVectors(type.getShape(), kWidth, threads));
+  auto loop = ParallelOp::create(builder, loc, type.getShape(),
+                                 toAttr(builder.getContext(), layout));
+  builder.setInsertionPointToStart(&loop.getBody().front());
+  SmallVector<Value> at(loop.getBody().getArguments());
+  Value value = LoadOp::create(builder, loc, tile, at);
+  StoreOp::create(builder, loc, roundToTF32(builder, loc, value), rounded, at);
+  return rounded;
+}
+
+static void roundFactors(gpu::GPUFuncOp kernel) {
+  // What is found of a buffer has to be found before its gemms are changed.
+  SmallVector<OpOperand *> factors;
+  kernel.walk([&](GemmOp gemm) {
+    if (!isByWgmma(gemm))
+      return;
+    for (OpOperand *factor : {&gemm.getAMutable(), &gemm.getBMutable()}) {
+      auto type = cast<MemRefType>(factor->get().getType());
+      if (type.getElementType().isF32() &&
+          isInSpace(factor->get(), Space::Shared) &&
+          !isRoundedOnTheWay(getBuffer(factor->get())))
+        factors.push_back(factor);
+    }
+  });
+  // Both factors of a gemm may be one tile.
+  Operation *last = nullptr;
+  Value tile, rounded;
+  for (OpOperand *factor : factors) {
+    if (factor->getOwner() != last || factor->get() != tile) {
+      last = factor->getOwner();
+      tile = factor->get();
+      rounded = makeRounded(tile, cast<GemmOp>(last), kernel);
+    }
+    factor->set(rounded);
+  }
+}
+
+namespace {
+
+struct RoundFactors : tl::impl::RoundFactorsPassBase<RoundFactors> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      roundFactors(kernel);
+  }
+};
+
+} // namespace

@@ -1,0 +1,78 @@
+// Tiles of f32 that wgmma would cut to tf32 are rounded first, unless the engine has done so.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-round-factors))' | FileCheck %s
+
+#layout = #tl.shared_layout<swizzle = 128, chunk = 32>
+!A = memref<4096x4096xf32>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!ring = memref<2x64x32xf32, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @kernels {
+  // Threads have written the tile: what is multiplied is a rounded copy of it.
+  // CHECK-LABEL: gpu.func @by_threads(
+  // CHECK-DAG:     %[[S:.+]] = tl.alloc layout(#[[L:.+]]) {tl.name = "S"}
+  // CHECK-DAG:     %[[R:.+]] = tl.alloc layout(#[[L]]) : memref<64x32xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.copy %{{.+}} to %[[S]]
+  // CHECK:         tl.parallel (%[[I:.+]], %[[J:.+]]) in (64, 32) layout
+  // CHECK-NEXT:      %[[X:.+]] = tl.load %[[S]][%[[I]], %[[J]]]
+  // CHECK:           %[[N:.+]] = arith.cmpf uno, %[[X]], %[[X]]
+  // CHECK:           %[[B:.+]] = arith.bitcast %[[X]] : f32 to i32
+  // CHECK:           arith.addi %[[B]], %{{.+}} : i32
+  // CHECK:           arith.andi
+  // CHECK:           arith.select %[[N]]
+  // CHECK:           tl.store %{{.+}}, %[[R]][%[[I]], %[[J]]]
+  // CHECK:         tl.gemm %[[R]], %{{.+}}, %{{.+}} transpose_b
+  gpu.func @by_threads(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#layout) {tl.name = "S"} : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // The engine writes the slots of a ring, and rounds.
+  // CHECK-LABEL: gpu.func @by_the_engine(
+  // CHECK-NOT:     tl.parallel
+  // CHECK:         gpu.return
+  gpu.func @by_the_engine(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %ring = tl.alloc layout(#layout) {tl.ring} : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : <bulk, 2>
+    %acc = tl.alloc : !acc
+    %s = tl.slot %ring[%c0] : !ring to !tile
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) async bulk : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // It does not where somebody else reads them, as they are.
+  // CHECK-LABEL: gpu.func @read_elsewhere(
+  // CHECK:         tl.parallel
+  // CHECK:         tl.gemm
+  // CHECK:         gpu.return
+  gpu.func @read_elsewhere(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %ring = tl.alloc layout(#layout) {tl.ring} : !ring
+    %acc = tl.alloc : !acc
+    %s = tl.slot %ring[%c0] : !ring to !tile
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) async bulk : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    tl.copy %s to %A[%c0, %c0] tile(64, 32) : !tile to !A
+    gpu.return
+  }
+
+  // `mma` has its factors in registers, which it rounds itself.
+  // CHECK-LABEL: gpu.func @in_registers(
+  // CHECK-NOT:     tl.parallel
+  // CHECK:         gpu.return
+  gpu.func @in_registers(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#layout) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}
