@@ -8,8 +8,9 @@ and puts such meetings in. A meeting orders more than the wait does, and never l
   of a cluster all that decides about barriers; loops whose bounds are known when the kernel runs are tried as in
   `tilec.turns`;
 - all blocks come to the meeting equally often. A branch that blocks take differently is cut where they wait, and
-  branches of different blocks stand one behind the other; their loops of the same bounds become one. Each part that
-  waits has a meeting before it. `tl-verify-statements` refuses meetings that are left where blocks go different ways.
+  branches of different blocks stand one behind the other; their loops of the same bounds become one, and so do their
+  meetings, if all blocks have one there. Each part that waits has a meeting before it. `tl-verify-statements` refuses
+  meetings that are left where blocks go different ways.
 
 What one block does stays in its order. In which order the parts of different blocks stand is tried: those of one block
 before those of the next, in turns, or the other way around; each is proven, and the first that is right is taken.
@@ -344,17 +345,19 @@ class _Places:
             numbers = self._numbers(side.items)
             out += numbers
             spans.append(_spans([item for item in side.items if item not in numbers]))
-        cut = list(map(self._at_loops, spans))
-        for place in range(max(map(len, cut), default=0)):
-            here = [(side, parts[place]) for side, parts in zip(sides, cut, strict=True) if place < len(parts)]
-            loops = [part for _, part in here if isinstance(part, Loop)]
-            if len({tuple(map(self._facts.key, loop.op.operands)) for loop in loops}) > 1:
-                return [*out, *self._arranged([side.parts(of) for side, of in zip(sides, spans, strict=True)])]
-        for place in range(max(map(len, cut), default=0)):
-            here = [(side, parts[place]) for side, parts in zip(sides, cut, strict=True) if place < len(parts)]
+        cut = list(map(self._at_joints, spans))
+        joined = [
+            [(side, parts[place]) for side, parts in zip(sides, cut, strict=True) if place < len(parts)]
+            for place in range(max(map(len, cut), default=0))
+        ]
+        if not all(self._can_join(here) for here in joined):
+            return [*out, *self._arranged([side.parts(of) for side, of in zip(sides, spans, strict=True)])]
+        for here in joined:
             loops = [(side, part) for side, part in here if isinstance(part, Loop)]
+            meetings = [part for _, part in here if isinstance(part, Leaf)]
+            out += meetings[:1]
             if not loops:
-                out += self._arranged([side.parts(part) for side, part in here if not isinstance(part, Loop)])
+                out += self._arranged([side.parts(part) for side, part in here if isinstance(part, list)])
                 continue
             first = loops[0][1]
             for _, loop in loops[1:]:
@@ -376,18 +379,35 @@ class _Places:
                     left.update(item.op.results)
         return found
 
-    def _at_loops(self, spans: Sequence[list[Node]]) -> list[list[list[Node]] | Loop]:
-        """Returns spans between loops that blocks arrive and wait in, and these loops, in turn."""
-        parts: list[list[list[Node]] | Loop] = []
+    def _at_joints(self, spans: Sequence[list[Node]]) -> list[list[list[Node]] | Loop | Leaf]:
+        """Returns spans between loops that blocks arrive and wait in, or meetings, and these, in turn."""
+        parts: list[list[list[Node]] | Loop | Leaf] = []
         between: list[list[Node]] = []
         for span in spans:
-            loop = span[0]
-            if isinstance(loop, Loop) and loop.has_stops and not any(map(self._cluster.differs, loop.op.operands)):
-                parts += [between, loop]
-                between = []
-            else:
+            joint = self._joint(span[0])
+            if joint is None:
                 between.append(span)
+            else:
+                parts += [between, joint]
+                between = []
         return [*parts, between]
+
+    def _joint(self, node: Node) -> Loop | Leaf | None:
+        """Returns a node that may be one with those of other blocks."""
+        if isinstance(node, Loop):
+            differs = any(map(self._cluster.differs, node.op.operands))
+            return node if node.has_stops and not differs else None
+        return node if isinstance(node, Leaf) and node.op.name == self._name else None
+
+    def _can_join(self, here: Sequence[tuple[_Side, list[list[Node]] | Loop | Leaf]]) -> bool:
+        """Whether what different blocks do at one place is one: loops of the same bounds, or a meeting of all."""
+        loops = [part for _, part in here if isinstance(part, Loop)]
+        meeting = [side for side, part in here if isinstance(part, Leaf)]
+        if meeting:
+            # They are of different blocks, so that none is counted twice.
+            blocks = [len(side.places) for side in meeting if side.places is not None]
+            return not loops and len(blocks) == len(meeting) and sum(blocks) == len(self._cluster.places)
+        return len({tuple(map(self._facts.key, loop.op.operands)) for loop in loops}) <= 1
 
     def _arranged(self, sides: list[list[Node]]) -> list[Node]:
         """Returns the parts of all sides in order."""

@@ -244,6 +244,29 @@ def gone_through(A, n):
 
 
 @T.prim_func
+def met_in_both_branches(A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32")):
+    """The blocks meet in branches of their own, of which each takes one."""
+    with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
+        mine, came = T.alloc_shared((64,), "float32"), T.alloc_shared((64,), "float32")
+        there = T.alloc_cluster_barrier([1])
+        T.clear(came)
+        if T.block_rank_in_cluster() == 0:
+            T.copy(A[b, 0], mine)
+            T.cluster_sync()
+            T.copy_cluster(mine, came, dst_block=1, remote_barrier=there[0])
+        else:
+            T.cluster_sync()
+            T.mbarrier_wait_parity(there[0], 0)
+            T.copy(came, B[b, 0])
+
+
+def handed_on(A):
+    B = np.full_like(A, 77)
+    B[1::2] = A[::2]
+    return B
+
+
+@T.prim_func
 def both_before_they_wait(A: T.Tensor((4, 64), "int32"), B: T.Tensor((4, 64), "int32")):
     """Two blocks send, and then wait, each in a branch of its own."""
     with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
@@ -340,6 +363,9 @@ CASES = {
     "to_and_fro_no_time": (to_and_fro, (random((4, 64, 32)),), (0,), ((4, 64, 32), "int32"), gone_to_and_fro),
     "in_loops_of_their_own": (
         in_loops_of_their_own, (random((6, 64, 32)),), (3,), ((6, 64, 32), "int32"), gone_through,
+    ),
+    "met_in_both_branches": (
+        met_in_both_branches, (random((4, 64), "float32"),), (), ((4, 64), "float32"), handed_on,
     ),
     "both_before_they_wait": (
         both_before_they_wait, (random((4, 64)),), (), ((4, 64), "int32"),

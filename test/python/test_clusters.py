@@ -199,6 +199,16 @@ def branches_that_wait_for_each_other(A, b, tile, other, n):
 
 
 @T.macro
+def a_meeting_of_one_block_alone(A, b, tile, other, n):
+    came = T.alloc_cluster_barrier(1)
+    if b % 2 == 0:
+        T.cluster_sync()
+        T.copy_cluster(tile, other[0, :], dst_block=1, remote_barrier=came)
+    else:
+        T.mbarrier_wait_parity(came, 0)
+
+
+@T.macro
 def a_wait_with_too_few_arrivals(A, b, tile, other, n):
     came = T.alloc_cluster_barrier(65)
     T.ptx_arrive_cluster_barrier(came, 1 - b % 2)
@@ -318,6 +328,7 @@ def rows_of_few_bits_that_wrap_to_one(A, b, tile, other, n):
         (a_barrier_of_the_block_copied_from, "tells the block that is copied to, `dst_block`"),
         (blocks_that_wait_for_each_other, "has not come when the blocks of the cluster meet before it: `came` of b"),
         (branches_that_wait_for_each_other, "Let arrivals stand in statements before the one that waits"),
+        (a_meeting_of_one_block_alone, "here all blocks of a cluster meet, and not all of them come"),
         (a_wait_with_too_few_arrivals, "needs phase 0 .the first is phase 0., of 65 arrivals, for parity 0; 64 from"),
         (more_arrivals_than_a_phase_has, "64 threads of block 0 arrive at `came` of block 1, of which 32 are missing"),
         (a_phase_that_only_one_iteration_completes, "meet before it in iteration 1: `came` of block 0 needs phase 1"),

@@ -211,8 +211,8 @@ def rng_init(seed: Any, seq: Any = None, off: Any = 0, generator: str = "curandS
     """
     if generator != _GENERATOR:
         raise ArgumentError(
-            f'`generator` of `T.rng_init` is "{_GENERATOR}", not `{generator!r}`: others have a state that only one '
-            f"thread can go through",
+            f'`generator` of `T.rng_init` is "{_GENERATOR}", not `{generator!r}`, whose state only one thread can go '
+            f"through: leave `generator` out",
             location=place(),
         )
     kernel = opened_kernel("`T.rng_init`")
