@@ -405,6 +405,19 @@ def reduced(A):
 
 
 @T.prim_func
+def reductions_of_the_least(A: T.Tensor((4, 48), "int32"), B: T.Tensor((2, 4), "int32")):
+    with T.Kernel(1, threads=64):
+        F, S = T.alloc_fragment((4, 48), "int32"), T.alloc_shared((4, 3), "int32")
+        row = T.alloc_fragment((4,), "int32")
+        T.copy(A, F)
+        T.copy(A[:, 0:3], S)
+        T.reduce_absmax(F, row, dim=1)
+        T.copy(row, B[0, 0:4])
+        T.reduce_absmax(S, row, dim=1)
+        T.copy(row, B[1, 0:4])
+
+
+@T.prim_func
 def reductions_of_arrays(A: T.Tensor((64, 8), "int32"), B: T.Tensor((64, 3), "int32")):
     with T.Kernel(1, threads=64):
         for r in T.Parallel(64):
@@ -972,6 +985,10 @@ CASES = {
     "scheduled": (scheduled, (random((7, 6)), 6), np.zeros((7, 6), np.int32), schedule),
     "no_block": (no_block, (random(4),), np.zeros(4, np.int32), lambda A: np.array([0, A[1], 0, 0])),
     "reductions": (reductions, (random((32, 48)),), np.zeros((12, 32), np.int32), reduced),
+    "reductions_of_the_least": (
+        reductions_of_the_least, (np.full((4, 48), -(2**31), np.int32),), np.zeros((2, 4), np.int32),
+        lambda A: np.full((2, 4), -(2**31)),
+    ),
     "reductions_of_arrays": (
         reductions_of_arrays, (random((64, 8)),), np.zeros((64, 3), np.int32), reduced_of_arrays,
     ),

@@ -72,6 +72,17 @@ def test_extremes_of_rows_of_any_length(run, name, kind, columns):
     np.testing.assert_array_equal(o.astype(np.float64), expected)
 
 
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("columns", [1, 3, 32, 100])
+def test_the_absolute_value_of_the_least_integer_is_itself(run, name, columns):
+    """`absmax` of such a row is no number that is not in it."""
+    x = np.full((4, columns), np.iinfo(name).min, name)
+    x[1, columns // 2] = 0
+    y = np.full(4, 99, name)
+    run(reduction("absmax", 4, columns, 1, name), x, y)
+    np.testing.assert_array_equal(y, np.abs(x).max(1))
+
+
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("kind", ["max", "min", "absmax"])
 @pytest.mark.parametrize("dim", [0, 1])

@@ -18,6 +18,8 @@ using namespace tl;
 static APInt getNeutralInteger(ReduceOp reduce, unsigned width) {
   switch (reduce.getKind()) {
   case ReduceKind::Max:
+  // The absolute value of the least integer is itself.
+  case ReduceKind::AbsMax:
     return APInt::getSignedMinValue(width);
   case ReduceKind::Min:
     return APInt::getSignedMaxValue(width);
@@ -26,7 +28,6 @@ static APInt getNeutralInteger(ReduceOp reduce, unsigned width) {
   case ReduceKind::UMax:
   case ReduceKind::Sum:
   case ReduceKind::AbsSum:
-  case ReduceKind::AbsMax:
     return APInt::getZero(width);
   }
   llvm_unreachable("all kinds are handled");
