@@ -30,15 +30,26 @@ def packed_tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> 
             f"number that is known when the kernel is built, not `{last}`",
             location=builder.here(),
         )
-    if isinstance(declared, StridedTensorType):
-        raise ShapeError(
-            f"`{name}` is a tensor of `{declared.dtype}`, of which two share a byte: it is contiguous",
-            location=builder.here(),
-        )
     bytes_ = TensorType((*outer, last // 2), dtypes.pair, align=declared.align)
+    if declared.strides is not None:
+        strides = _strides_of_bytes(builder, name, declared)
+        bytes_ = StridedTensorType((*outer, last // 2), strides, dtypes.pair, align=declared.align)
     parameter = builder.add_parameter(name, bytes_)
     stored = Buffer(parameter.value, bytes_.shape, dtypes.uint8, "global", parameter=parameter)
     return Packed(stored, declared.shape, _typed("dtypes.Format", declared.dtype))
+
+
+def _strides_of_bytes(builder: FunctionBuilder, name: str, declared: TensorType) -> list[int]:
+    """Returns the strides of the bytes: rows begin with whole ones, and the two elements of one are neighbours."""
+    *rows, last = declared.strides or (0,)
+    halves = [stride // 2 for stride in rows if isinstance(stride, int) and stride % 2 == 0]
+    if last != 1 or len(halves) != len(rows):
+        raise ShapeError(
+            f"`{name}` is a tensor of `{declared.dtype}`, of which two share a byte: its last stride is 1, and the "
+            f"others are even numbers that are known when the kernel is built, not `{declared.strides}`",
+            location=builder.here(),
+        )
+    return [*halves, 1]
 
 
 class Packed(Buffer):

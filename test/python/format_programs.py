@@ -154,11 +154,33 @@ def read(name):
     return f, (q,), (np.zeros((3, M, N), np.float32),), (np.stack([x[:, ::-1], moved, mixed]),)
 
 
+def strided(name):
+    """Rows whose planes lie one behind the other, read element by element and as tiles."""
+    rows, planes, columns = 8, 3, 128
+
+    @T.prim_func
+    def f(
+        X: T.StridedTensor((rows, planes, columns), (columns, rows * columns, 1), name),
+        Y: T.Tensor((2, rows, planes, columns), "float32"),
+    ):
+        with T.Kernel(rows, threads=64) as b:
+            tile = T.alloc_shared((planes, columns), name)
+            T.copy(X[b, 0:planes, 0:columns], tile)
+            for i, j in T.Parallel(planes, columns):
+                Y[0, b, i, j] = T.cast(tile[i, j], "float32")
+                Y[1, b, i, j] = T.cast(X[b, i, columns - 1 - j], "float32")
+
+    q = np.random.default_rng(4).integers(0, 256, (planes, rows, columns // 2)).astype(np.uint8).transpose(1, 0, 2)
+    x = decoded(taken_apart(q), name).astype(np.float32)
+    return f, (q,), (np.zeros((2, *x.shape), np.float32),), (np.stack([x, x[..., ::-1]]),)
+
+
 CASES = {
     **{f"conversions_{name}": conversions(name) for name in (*FLOATS, "int4", "uint4")},
     **{f"integers_{name}": integers(name) for name in ("float8_e4m3fnuz", *PACKED)},
     **{f"products_{name}": products(name) for name in PACKED},
     **{f"stored_{name}": stored(name) for name in PACKED},
+    **{f"strided_{name}": strided(name) for name in PACKED},
     **{f"read_{name}": read(name) for name in PACKED},
 }
 """For each program its arguments, its results as they are before, and what they are after."""

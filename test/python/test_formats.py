@@ -90,6 +90,31 @@ def test_tensors_come_in_the_types_of_other_libraries(name):
         kernel(x, y)
 
 
+@pytest.mark.parametrize(("target", "options"), [("cpu", {}), *((chip, {"backend": "sim"}) for chip in CHIPS)])
+def test_what_lies_between_rows_of_4_bits_stays(target, options):
+    @T.prim_func
+    def f(X: T.Tensor((6, 64), "int4"), Y: T.StridedTensor((6, 64), (96, 1), "int4")):
+        with T.Kernel(3, threads=32) as b:
+            tile = T.alloc_shared((2, 64), "int4")
+            T.copy(X[b * 2, 0], tile)
+            T.copy(tile, Y[b * 2, 0])
+
+    x = np.random.default_rng(0).integers(0, 256, (6, 32)).astype(np.uint8)
+    y = np.full((6, 48), 77, np.uint8)
+    tilec.compile(f, target=target, **options)(x, y[:, :32])
+    np.testing.assert_array_equal(y, np.concatenate([x, np.full((6, 16), 77, np.uint8)], 1))
+
+
+@pytest.mark.parametrize("strides", [(65, 1), (2, 64), (T.dynamic("s"), 1)])
+def test_rows_of_4_bits_begin_with_whole_bytes(strides):
+    with pytest.raises(ShapeError, match="its last stride is 1, and the others are even numbers that are known"):
+
+        @T.prim_func
+        def f(X: T.StridedTensor((6, 64), strides, "int4")):
+            with T.Kernel(1, threads=32):
+                pass
+
+
 def test_results_of_calls():
     @tilec.jit
     def narrow(X):
