@@ -250,7 +250,9 @@ def dtype(spec: Any) -> DType:
             raise DTypeError(f"an element type is needed here, not `{spec!r}`: the value comes first", location=here())
         if of_vectors := vector(name):
             raise DTypeError(
-                f"`{spec}` is a type of vectors, and elements are scalars: use `{of_vectors[0].name}`", location=here()
+                f"`{spec}` is a type of vectors, and elements are scalars: use `{of_vectors[0].name}`, and of "
+                f"tensors and tiles a last dimension of {of_vectors[1]}",
+                location=here(),
             )
         raise DTypeError(f"unknown element type `{spec}`{guess or f'; known are {known}'}", location=here())
     return found

@@ -47,7 +47,7 @@ from .groups import (
 from .ir import Op
 from .phases import Barrier, Machine
 from .rings import operations
-from .turns import Writer, replace, try_all
+from .turns import Writer, reject_shared_places, replace, try_all
 from .typed import TYPE_CHECKING
 from .values import known
 
@@ -111,10 +111,24 @@ class _Cluster:
         op = self._facts.makers.get(value)
         if op is None or op.name not in _REMAINDERS:
             return None
-        dim = self._divided(op)
-        if dim is None or self.extents[dim] % self.divisor(op):
+        divisor = self.divisor(op)
+        found = self._residue(op.operands[0], divisor, place) if divisor else None
+        return None if found is None else found % divisor
+
+    def _residue(self, value: Value, divisor: int, place: Sequence[int]) -> int | None:
+        """Returns a number that leaves the same rest as a value, of which it is known that it is not negative."""
+        dim = self._dimension(value)
+        if dim is not None:
+            known_rest = self._is_whole[dim] or self.extents[dim] % divisor == 0
+            return place[dim] if known_rest else None
+        op = self._facts.makers.get(value)
+        if op is None or op.name not in ("arith.constant", "arith.addi", *_CASTS):
             return None
-        return place[dim] % self.divisor(op)
+        if op.name == "arith.constant":
+            number = compute(op, [])
+            return number if number is not None and number >= 0 else None
+        parts = [self._residue(operand, divisor, place) for operand in op.operands]
+        return None if None in parts else sum(part for part in parts if part is not None)
 
     def differs(self, value: Value) -> bool:
         """Whether a value may differ between the blocks of a cluster."""
@@ -380,7 +394,7 @@ class _Places:
         return found
 
     def _at_joints(self, spans: Sequence[list[Node]]) -> list[list[list[Node]] | Loop | Leaf]:
-        """Returns spans between loops that blocks arrive and wait in, or meetings, and these, in turn."""
+        """Returns spans between loops that blocks wait in, or meetings, and these, in turn."""
         parts: list[list[list[Node]] | Loop | Leaf] = []
         between: list[list[Node]] = []
         for span in spans:
@@ -396,7 +410,7 @@ class _Places:
         """Returns a node that may be one with those of other blocks."""
         if isinstance(node, Loop):
             differs = any(map(self._cluster.differs, node.op.operands))
-            return node if node.has_stops and not differs else None
+            return node if _first_wait(node) and not differs else None
         return node if isinstance(node, Leaf) and node.op.name == self._name else None
 
     def _can_join(self, here: Sequence[tuple[_Side, list[list[Node]] | Loop | Leaf]]) -> bool:
@@ -507,6 +521,7 @@ def order_blocks(kernel: Kernel) -> None:
     _reject_groups(kernel)
     cluster = _Cluster(kernel, facts)
     nodes = _in_order(kernel, facts, cluster)
+    reject_shared_places(facts, nodes)
     reject_shared_variables(facts, nodes)
     block = kernel.block
     block.ops = [*Writer(facts).write(nodes, block), *[op for op in block.ops if op.name in ENDS][-1:]]

@@ -305,7 +305,7 @@ class Machine:
         found = [
             op.location.line
             for op, mark in self._facts.marks.items()
-            if mark.barriers is barriers and mark.kind in ("arrive", "meet")
+            if mark.barriers is barriers and mark.kind in ("arrive", "copied", "meet")
         ]
         return sorted(set(found))
 

@@ -318,7 +318,7 @@ def _zero(element: str) -> dict[str, str]:
     return {"value": f"{'0' if element[0] == 'i' else '0.0'} : {element}"}
 
 
-def _reject_shared_places(facts: Facts, nodes: Sequence[Node]) -> None:
+def reject_shared_places(facts: Facts, nodes: Sequence[Node]) -> None:
     """Rejects threads of a group that draw random numbers from sequences of their own, begun outside of the group.
 
     How far a sequence is, is a variable of the block: what one group has drawn would be missing in those of others.
@@ -374,7 +374,7 @@ def put_in_order(kernel: Kernel) -> None:
     facts = Facts(kernel)
     block = kernel.block
     nodes = Reader(facts).read(block.ops)
-    _reject_shared_places(facts, nodes)
+    reject_shared_places(facts, nodes)
     try:
         _try(facts, nodes)
     except Stuck as first:

@@ -244,6 +244,49 @@ def gone_through(A, n):
 
 
 @T.prim_func
+def to_all_others(A: T.Tensor((8, 64), "int32"), B: T.Tensor((8, 64), "int32"), n: T.int32):
+    """The first block sends to three others in a loop of its own, and waits until all of them have read."""
+    with T.ClusterKernel(8, cluster_dims=4, threads=64) as b:
+        mine, slot = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+        full, done = T.alloc_cluster_barrier(1), T.alloc_cluster_barrier(3)
+        rank, t = T.block_rank_in_cluster(), T.get_thread_binding()
+        if rank == 0:
+            for k in T.serial(n):
+                T.mbarrier_wait_parity(done, (k + 1) % 2)
+                T.copy(A[b + k % 4, 0], mine)
+                for other in T.serial(1, 4):
+                    T.copy_cluster(mine, slot, dst_block=other, remote_barrier=full)
+        else:
+            for k in T.serial(n):
+                T.mbarrier_wait_parity(full, k % 2)
+                for i in T.Parallel(64):
+                    B[b, i] = B[b, i] + slot[i]
+                if t == 0:
+                    T.mbarrier_arrive(done, cta_id=0)
+
+
+def sent_to_all(A, n):
+    sums = A.reshape(2, 4, 64)[:, np.arange(n) % 4].sum(1)
+    B = np.full_like(A, 77)
+    for rank in (1, 2, 3):
+        B[rank::4] += sums
+    return B
+
+
+@T.prim_func
+def of_any_grid(A: T.Tensor((T.dynamic("blocks"), 64), "int32"), B: T.Tensor((T.dynamic("blocks"), 64), "int32")):
+    """The block's number in the grid says to whom it sends."""
+    with T.ClusterKernel(T.dynamic("blocks"), cluster_dims=2, threads=64) as b:
+        mine, came = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+        there = T.alloc_cluster_barrier(64)
+        T.copy(A[b, 0], mine)
+        T.copy_cluster(mine, came, dst_block=(b + 1) % 2)
+        T.mbarrier_arrive(there, (b + 1) % 2)
+        T.barrier_wait(there, 0)
+        T.copy(came, B[b, 0])
+
+
+@T.prim_func
 def met_in_both_branches(A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32")):
     """The blocks meet in branches of their own, of which each takes one."""
     with T.ClusterKernel(4, cluster_dims=2, threads=64) as b:
@@ -364,6 +407,8 @@ CASES = {
     "in_loops_of_their_own": (
         in_loops_of_their_own, (random((6, 64, 32)),), (3,), ((6, 64, 32), "int32"), gone_through,
     ),
+    "to_all_others": (to_all_others, (random((8, 64)),), (5,), ((8, 64), "int32"), sent_to_all),
+    "of_any_grid": (of_any_grid, (random((6, 64)),), (), ((6, 64), "int32"), lambda A: A[[1, 0, 3, 2, 5, 4]]),
     "met_in_both_branches": (
         met_in_both_branches, (random((4, 64), "float32"),), (), ((4, 64), "float32"), handed_on,
     ),

@@ -385,7 +385,7 @@ PLACED = {
     ),
     "vectors as elements": (
         lambda: with_annotation(lambda: T.Tensor((64,), "float32x2")),
-        "a type of vectors, and elements are scalars: use `float32`\n",
+        "a type of vectors, and elements are scalars: use `float32`, and of tensors and tiles a last dimension of 2\n",
     ),
     "a slice that leaves its tile": (
         lambda: program(lambda A, S: T.copy(S[60:70, :], A[0:10, :])),
