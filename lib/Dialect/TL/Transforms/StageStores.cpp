@@ -8,6 +8,9 @@
 // So does an accumulator that is added to device memory, where the bulk copy
 // engine can add what is in shared memory.
 //
+// A tile that does not fit into the shared memory of a block stays where it is:
+// a faster store is no reason to refuse a kernel.
+//
 // Sound because the staging tile holds what is to be stored, in the type that
 // it is stored in, is written right before the store and is read by nothing
 // else; a copy drops what is outside of the tensor from either. It is memory
@@ -33,6 +36,9 @@ using namespace tl;
 
 static constexpr int64_t kSectorBytes = 32;
 
+/// What the mbarriers of the kernel's loops may need beside a staging tile.
+static constexpr int64_t kReservedBytes = 1024;
+
 static bool isAccumulator(Value fragment) {
   return llvm::any_of(fragment.getUsers(), [&](Operation *user) {
     auto gemm = dyn_cast<GemmOp>(user);
@@ -46,19 +52,31 @@ static bool hasWholeSectors(Value target, int64_t columns) {
   return columns * element.getIntOrFloatBitWidth() % (8 * kSectorBytes) == 0;
 }
 
-static bool shouldStage(CopyOp copy) {
+/// Whether the shared memory of a block holds a tile of `element`s.
+static bool fits(ArrayRef<int64_t> tile, Type element, const Target &target) {
+  int64_t bits = ShapedType::getNumElements(tile) *
+                 int64_t(element.getIntOrFloatBitWidth());
+  return llvm::divideCeil(bits, 8) + kReservedBytes <=
+         uint64_t(target.getSharedMemoryLimit());
+}
+
+static bool shouldStage(CopyOp copy, const Target &target) {
   return isInSpace(copy.getSource(), Space::Fragment) &&
          isInSpace(copy.getTarget(), Space::Global) &&
          getSourceTile(copy).size() == 2 &&
          hasWholeSectors(copy.getTarget(), copy.getTile().back()) &&
-         isAccumulator(copy.getSource());
+         isAccumulator(copy.getSource()) &&
+         fits(getSourceTile(copy),
+              cast<MemRefType>(copy.getTarget().getType()).getElementType(),
+              target);
 }
 
-static bool shouldStage(TileSum sum) {
+static bool shouldStage(TileSum sum, const Target &target) {
   Value source = sum.load.getSource();
+  auto type = cast<MemRefType>(source.getType());
   return isInSpace(source, Space::Fragment) && isAccumulator(source) &&
-         hasWholeSectors(sum.atomic.getTarget(),
-                         cast<MemRefType>(source.getType()).getShape().back());
+         hasWholeSectors(sum.atomic.getTarget(), type.getShape().back()) &&
+         fits(type.getShape(), type.getElementType(), target);
 }
 
 /// Copies a tile of a fragment to a buffer of its own, of `element`s, before
@@ -100,21 +118,21 @@ static void stage(ParallelOp loop, TileSum sum) {
 namespace {
 struct StageStoresPass : tl::impl::StageStoresPassBase<StageStoresPass> {
   void runOnOperation() override {
+    FailureOr<Target> target = Target::of(getOperation());
+    if (failed(target))
+      return signalPassFailure();
     SmallVector<CopyOp> copies;
     getOperation().walk([&](CopyOp copy) {
-      if (shouldStage(copy))
+      if (shouldStage(copy, *target))
         copies.push_back(copy);
     });
     for (CopyOp copy : copies)
       stage(copy);
-    FailureOr<Target> target = Target::of(getOperation());
-    if (failed(target))
-      return signalPassFailure();
     if (!target->hasBulkCopy())
       return;
     getOperation().walk([&](ParallelOp loop) {
       std::optional<TileSum> sum = getTileSum(loop);
-      if (sum && shouldStage(*sum))
+      if (sum && shouldStage(*sum, *target))
         stage(loop, *sum);
     });
   }

@@ -36,6 +36,20 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A tile that a block's shared memory does not hold is stored directly.
+  // CHECK-LABEL: gpu.func @too_large(
+  // CHECK-SAME:      %[[C:[^:]+]]: memref<?x?xf32>, %[[I:[^:]+]]: index
+  // CHECK-NOT:     memref<256x256xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.copy %{{.+}} to %[[C]][%[[I]], %[[I]]] tile(256, 256) :
+  gpu.func @too_large(%C: memref<?x?xf32>, %i: index) kernel {
+    %a = tl.alloc : memref<256x32xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<32x256xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<256x256xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc : memref<256x32xf16, #gpu.address_space<workgroup>>, memref<32x256xf16, #gpu.address_space<workgroup>>, memref<256x256xf32, #tl.fragment>
+    tl.copy %acc to %C[%i, %i] tile(256, 256) : memref<256x256xf32, #tl.fragment> to memref<?x?xf32>
+    gpu.return
+  }
+
   // A fragment that no gemm accumulates into is stored directly.
   // CHECK-LABEL: gpu.func @other_fragment(
   // CHECK-SAME:      %[[C:[^:]+]]: memref<64x64xf16>
