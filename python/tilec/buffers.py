@@ -234,8 +234,28 @@ class Buffer:
         # Python evaluates the value before the index, and so is the order here.
         stored = expr(value, self.dtype)
         indices = [self._index(d, i) for d, i in enumerate(items)]
+        self._refuse_outside(indices)
         self.mark_written()
         self.store_element(stored, indices)
+
+    def _refuse_outside(self, indices: Sequence[Number | Expr]) -> None:
+        """Refuses an assignment to a tile by a variable of the innermost loop, a `T.Parallel` that goes beyond it.
+
+        No condition is in between, so that the last iterations would write outside (semantics M2).
+        """
+        block = current().block
+        if self.space == "global" or block.label != "`T.Parallel`":
+            return
+        for dimension, (index, extent) in enumerate(zip(indices, self.shape, strict=True)):
+            if not isinstance(index, Expr) or index.const is not None or not isinstance(extent, int):
+                continue
+            if index.value in block.arguments and index.range.high >= extent:
+                raise RangeError(
+                    f"`T.Parallel` has {index.range.high + 1} iterations that assign to `{self.name or 'buffer'}`, "
+                    f"whose extent in dimension {dimension} is {extent}: make one of them the other, or put the "
+                    f"assignment behind a condition",
+                    location=current().here(),
+                )
 
     def _scatter(self, places: list[tuple[Any, ...]], value: Any) -> None:
         """Writes the numbers of a vector, or one number, to elements."""

@@ -7,7 +7,7 @@ import tilec
 import tilec.language as T
 from parallel_bodies import CASES
 from tilec.backends import sim
-from tilec.errors import TLSyntaxError
+from tilec.errors import RangeError, TLSyntaxError
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -80,6 +80,33 @@ def test_loops_with_something_between_them_are_refused(body):
         def main(A: T.Tensor((4, 8), "float32"), B: T.Tensor((4, 8), "float32")):
             with T.Kernel(1, threads=32):
                 written(A, B)
+
+
+@pytest.mark.parametrize("allocate", [T.alloc_fragment, T.alloc_shared])
+def test_a_loop_that_is_longer_than_the_tile_it_assigns_to_is_refused(allocate):
+    with pytest.raises(RangeError, match=r"`T.Parallel` has 64 iterations that assign to `S`, whose extent .* 0 is 8:"):
+
+        @T.prim_func
+        def main(A: T.Tensor((64,), "float32")):
+            with T.Kernel(1, threads=32):
+                S = allocate((8,), "float32")
+                for i in T.Parallel(64):
+                    S[i] = A[i]
+
+
+def test_a_condition_keeps_a_longer_loop_inside_of_its_tile(run):
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((8,), "float32")
+            for i in T.Parallel(64):
+                if i < 8:
+                    S[i] = A[i]
+            T.copy(S, B)
+
+    a, b = np.arange(64, dtype=np.float32), np.zeros(8, np.float32)
+    run(main, a, b)
+    np.testing.assert_array_equal(b, a[:8])
 
 
 def test_packed_numbers_are_unpacked_in_vectors():
