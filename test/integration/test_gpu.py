@@ -145,6 +145,21 @@ def test_rounding_to_tf32_at_its_ends(chip):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("threads", [128, 256])
+def test_every_tile_of_a_pipeline_is_rounded_to_tf32(chip, threads):
+    """Also those that are fetched in the loop, behind the product that reads the tiles before them."""
+    ends, expected = tf32_ends()
+    A, B = torch.zeros(64, 256, device="cuda"), torch.zeros(64, 256, device="cuda")
+    A[:, 224] = torch.from_numpy(ends[:, 0].copy()).cuda()
+    B[:, 224] = 1
+    C = torch.full((64, 64), float("nan"), device="cuda")
+    compiled(
+        kernels.gemm, 64, 64, 256, "float32", nt=True, relu=False, tile=(64, 64, 32), threads=threads, target=chip
+    )(A, B, C)
+    np.testing.assert_array_equal(C[: expected.size, 5].cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("written", ["ahead", "by_copies", "by_a_loop", "from_a_fragment"])
 def test_factors_are_rounded_to_tf32_however_they_were_written(chip, written):
     a, expected = tf32_ends()

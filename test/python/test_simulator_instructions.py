@@ -150,6 +150,18 @@ def test_rounding_to_tf32_at_its_ends(chip):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("threads", [128, 256])
+def test_every_tile_of_a_pipeline_is_rounded_to_tf32(chip, threads):
+    """Also those that are fetched in the loop, behind the product that reads the tiles before them."""
+    ends, expected = tf32_ends()
+    a, b, c = np.zeros((64, 256), np.float32), np.zeros((64, 256), np.float32), nothing((64, 64), "float32")
+    a[:, 224] = ends[:, 0]
+    b[:, 224] = 1
+    simulated(gemm(64, 64, 256, "float32", (64, 64, 32), tb=True, threads=threads), chip)(a, b, c)
+    np.testing.assert_array_equal(c[: expected.size, 5], expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("written", ["ahead", "by_copies", "by_a_loop", "from_a_fragment"])
 def test_factors_are_rounded_to_tf32_however_they_were_written(chip, written):
     a, expected = tf32_ends()

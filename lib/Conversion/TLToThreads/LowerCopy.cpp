@@ -135,31 +135,6 @@ static void clearShared(ThreadLowering &lowering, Value view, int64_t bytes) {
                                  NVVM::SharedSpace::shared_cta));
 }
 
-/// True if gemms of 32-bit floats, and nothing else, read the buffer: then the
-/// engine rounds to tf32 on the way, which the instruction itself would
-/// truncate to, and nobody sees the tile rounded.
-static bool feedsTF32(Value view) {
-  Value buffer = getBuffer(view);
-  if (!cast<MemRefType>(buffer.getType()).getElementType().isF32())
-    return false;
-  SmallVector<Value> worklist = {buffer};
-  bool found = false;
-  while (!worklist.empty()) {
-    Value part = worklist.pop_back_val();
-    for (OpOperand &use : part.getUses()) {
-      Operation *user = use.getOwner();
-      auto copy = dyn_cast<CopyOp>(user);
-      if (isa<SlotOp>(user))
-        worklist.push_back(user->getResult(0));
-      else if (isa<GemmOp>(user))
-        found = true;
-      else if (!copy || copy.getSource() == part)
-        return false;
-    }
-  }
-  return found;
-}
-
 /// The number of the block in its cluster, x fastest.
 static Value getClusterRank(ThreadLowering &lowering, gpu::GPUFuncOp kernel) {
   std::array<int64_t, 3> extents = getClusterExtents(kernel);
@@ -215,7 +190,7 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
     return copy.emitOpError("cannot be done by the bulk copy engine: ")
            << reason;
   Type type = cast<MemRefType>(global.getType()).getElementType();
-  if (isLoad && feedsTF32(shared))
+  if (isLoad && lowering.feedsTF32(getBuffer(shared)))
     type = FloatTF32Type::get(b.getContext());
   Value map = lowering.getSignature().getTensorMap(
       global, part ? part->box : shape->box, shape->swizzle, type);

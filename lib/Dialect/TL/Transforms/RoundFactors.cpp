@@ -11,7 +11,7 @@
 // Sound because the new tile is written right in front of the gemm, and read by
 // it alone: the program's tile stays as it is. It is memory like any other to
 // tl-insert-sync and tl-verify-sync. What is left to the engine is what
-// `feedsTF32` says of the same uses when copies are lowered; a copy that
+// `feedsTF32` says of the same uses before ops are lowered; a copy that
 // tl-specialize-warps hands to the engine later has no such gemm any more.
 //
 //===----------------------------------------------------------------------===//
