@@ -17,6 +17,7 @@ import pytest
 import tilec
 import tilec.language as T
 from tilec.backends import sim
+from tilec.errors import ScalarGemmWarning
 
 sys.path.append(str(Path(__file__).parents[1] / "integration"))
 import pipelined_kernels
@@ -159,6 +160,17 @@ def test_every_tile_of_a_pipeline_is_rounded_to_tf32(chip, threads):
     b[:, 224] = 1
     simulated(gemm(64, 64, 256, "float32", (64, 64, 32), tb=True, threads=threads), chip)(a, b, c)
     np.testing.assert_array_equal(c[: expected.size, 5], expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_products_without_tensor_cores_keep_all_bits(chip):
+    a, b, c = np.zeros((8, 256), np.float32), np.zeros((32, 256), np.float32), nothing((8, 32), "float32")
+    a[:, ::32] = np.float32(1 + 2.0**-20)
+    b[:] = 1
+    with pytest.warns(ScalarGemmWarning):
+        kernel = simulated(gemm(8, 32, 256, "float32", (8, 32, 32), tb=True), chip)
+    kernel(a, b, c)
+    np.testing.assert_array_equal(c, 8 * np.float32(1 + 2.0**-20))
 
 
 @pytest.mark.parametrize("chip", CHIPS)

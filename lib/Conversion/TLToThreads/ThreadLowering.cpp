@@ -26,10 +26,11 @@ using layout::FragmentLayout;
 static constexpr int64_t kMostRegisters = 512;
 static constexpr int64_t kRegisterBits = 32;
 
-/// True if gemms of 32-bit floats, and nothing else, read the buffer: then the
-/// engine rounds to tf32 on the way, which the instruction itself would
-/// truncate to, and nobody sees the tile rounded.
-static bool isReadByGemmsAlone(Value buffer) {
+/// True if gemms of 32-bit floats by wgmma, and nothing else, read the buffer:
+/// then the engine rounds to tf32 on the way, which the instruction itself
+/// would truncate to, and nobody sees the tile rounded. Gemms by mma round in
+/// registers, and those by fma not at all.
+static bool isReadByWgmmaAlone(Value buffer) {
   if (!cast<MemRefType>(buffer.getType()).getElementType().isF32())
     return false;
   SmallVector<Value> worklist = {buffer};
@@ -39,9 +40,10 @@ static bool isReadByGemmsAlone(Value buffer) {
     for (OpOperand &use : part.getUses()) {
       Operation *user = use.getOwner();
       auto copy = dyn_cast<CopyOp>(user);
+      auto gemm = dyn_cast<GemmOp>(user);
       if (isa<SlotOp>(user))
         worklist.push_back(user->getResult(0));
-      else if (isa<GemmOp>(user))
+      else if (gemm && gemm.getPlan()->getInstruction() == Instruction::WGMMA)
         found = true;
       else if (!copy || copy.getSource() == part)
         return false;
@@ -55,7 +57,7 @@ ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
     : IndexBuilder(kernel), target(target), tellsIterations(tellsIterations),
       scope(&getScope(getThreads(kernel))), signature(*this), shared(*this) {
   kernel.walk([&](AllocOp alloc) {
-    if (isInSpace(alloc, Space::Shared) && isReadByGemmsAlone(alloc))
+    if (isInSpace(alloc, Space::Shared) && isReadByWgmmaAlone(alloc))
       tilesOfTF32.insert(alloc);
   });
 }

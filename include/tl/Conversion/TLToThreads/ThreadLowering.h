@@ -71,8 +71,9 @@ public:
     return fragmentNumbers.try_emplace(fragment, fragmentNumbers.size())
         .first->second;
   }
-  /// True if gemms of 32-bit floats, and nothing else, read a tile in shared
-  /// memory. Found before any op is lowered: what reads it may be gone later.
+  /// True if gemms of 32-bit floats by wgmma, and nothing else, read a tile in
+  /// shared memory. Found before any op is lowered: what reads it may be gone
+  /// later.
   bool feedsTF32(mlir::Value tile) const { return tilesOfTF32.contains(tile); }
 
   /// A place for one vector, which becomes an SSA value.
