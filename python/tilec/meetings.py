@@ -46,6 +46,7 @@ from .groups import (
 )
 from .ir import Op
 from .phases import Barrier, Machine
+from .ranges import EXTENTS
 from .rings import operations
 from .turns import Writer, reject_shared_places, replace, try_all
 from .typed import TYPE_CHECKING
@@ -74,6 +75,7 @@ class _Cluster:
         self._facts = facts
         self.extents = kernel.cluster or (1,) * len(kernel.blocks)
         self._dimensions = {coordinate.value: dim for dim, coordinate in enumerate(kernel.coordinates)}
+        self._blocks = kernel.blocks
         self._is_whole = [known(blocks) == extent for extent, blocks in zip(self.extents, kernel.blocks, strict=True)]
         """Of each dimension: whether the grid is one cluster long."""
         self._differing: dict[Value, bool] = {}
@@ -107,16 +109,32 @@ class _Cluster:
         """Returns what a block's place in its cluster says of a value: the same in every cluster."""
         dim = self._dimension(value)
         if dim is not None:
-            return place[dim] if self._is_whole[dim] else None
+            return place[dim] if self._is_whole[dim] and self._greatest(value) is not None else None
         op = self._facts.makers.get(value)
-        if op is None or op.name not in _REMAINDERS:
+        if op is None or op.name not in _REMAINDERS or self._greatest(op.operands[0]) is None:
             return None
         divisor = self.divisor(op)
         found = self._residue(op.operands[0], divisor, place) if divisor else None
         return None if found is None else found % divisor
 
+    def _greatest(self, value: Value) -> int | None:
+        """Returns a bound of a sum of coordinates and constants, or None if it may wrap on the way."""
+        op = self._facts.makers.get(value)
+        if value in self._dimensions:
+            blocks = known(self._blocks[self._dimensions[value]])
+            found = (EXTENTS.high if blocks is None else int(blocks)) - 1
+        elif op is None or op.name not in ("arith.constant", "arith.addi", *_CASTS):
+            return None
+        elif op.name == "arith.constant":
+            found = compute(op, [])
+        else:
+            parts = [self._greatest(operand) for operand in op.operands]
+            found = None if None in parts else sum(part for part in parts if part is not None)
+        bits = 32 if value.type == "index" else int(value.type[1:])
+        return found if found is not None and 0 <= found < 1 << bits - 1 else None
+
     def _residue(self, value: Value, divisor: int, place: Sequence[int]) -> int | None:
-        """Returns a number that leaves the same rest as a value, of which it is known that it is not negative."""
+        """Returns a number that leaves the same rest as a value, which does not wrap."""
         dim = self._dimension(value)
         if dim is not None:
             known_rest = self._is_whole[dim] or self.extents[dim] % divisor == 0
@@ -147,7 +165,8 @@ class _Cluster:
             return True
         if op.name in _QUOTIENTS:
             dim = self._divided(op)
-            if dim is not None and self.divisor(op) % self.extents[dim] == 0:
+            is_exact = self._greatest(op.operands[0]) is not None
+            if dim is not None and is_exact and self.divisor(op) % self.extents[dim] == 0:
                 return False
         return any(self.differs(operand) for operand in op.operands)
 

@@ -365,3 +365,24 @@ def test_rows_that_differ_with_the_block_are_apart():
         found = np.ones((4, 64), np.int32)
         tilec.compile(kernel(parts_of_one_tile), target=target, **options)(found, 0)
         np.testing.assert_array_equal(found, np.zeros_like(found))
+
+
+@pytest.mark.parametrize(
+    "rank",
+    [lambda b: T.cast(b, "uint8") % 3, lambda b: (T.cast(b, "int32") + 2147483646) % 3],
+)
+def test_a_number_that_wraps_is_not_the_block_s_place_in_its_cluster(rank):
+    """The remainder is that of the block's number only up to where it wraps: in the first of these, at block 256."""
+    with pytest.raises(TLError, match="let the block's number in the cluster"):
+
+        @T.prim_func
+        def f(A: T.Tensor((300, 32), "int32")):
+            with T.ClusterKernel(300, cluster_dims=3, threads=32) as b:
+                mine, came = T.alloc_shared((32,), "int32"), T.alloc_shared((32,), "int32")
+                full = T.alloc_cluster_barrier(1)
+                T.copy(A[b, 0], mine)
+                if rank(b) == 0:
+                    T.copy_cluster(mine, came, dst_block=1, remote_barrier=full)
+                if rank(b) == 1:
+                    T.mbarrier_wait_parity(full, 0)
+                    T.copy(came, A[b, 0])
