@@ -48,6 +48,7 @@ def test_parameters_are_not_named_beside_results():
     [
         (lambda A, B: A, "can return tensors made by `T.empty` only"),
         (lambda A, B: None, "must return every tensor that it makes with `T.empty`"),
+        (lambda A, B: (B, B), "returns a tensor twice"),
         (lambda A, B: 3, "can return tensors made by `T.empty` only"),
     ],
 )

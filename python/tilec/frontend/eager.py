@@ -208,6 +208,8 @@ def result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
         if not isinstance(result, Buffer) or not any(result.parameter is o for o in builder.outputs):
             raise TLSyntaxError(f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`")
         numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
+    if len(set(numbers)) != len(numbers):
+        raise TLSyntaxError(f"`{builder.name}` returns a tensor twice: make another one with `T.empty`, and copy to it")
     if len(numbers) != len(builder.outputs):
         raise TLSyntaxError(f"`{builder.name}` must return every tensor that it makes with `T.empty`")
     return numbers
