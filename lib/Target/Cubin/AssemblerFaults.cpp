@@ -222,6 +222,24 @@ static std::string selectByMask(const PTXStatement &selection) {
                        operands[0]);
 }
 
+/// Takes pairs of floats away by a product with -1, which is exact. With some
+/// pairs of which one half is a constant zero (`a - {0, x}`), `nvJitLink` ends
+/// the process.
+static std::string subtractProduct(const PTXStatement &difference) {
+  StringRef type = difference.name;
+  SmallVector<StringRef> operands = splitOperands(difference.operands);
+  if (!type.consume_front("sub.") || operands.size() != 3)
+    return {};
+  type.consume_front("rn.");
+  bool isHalf = type == "f16x2" || type == "ftz.f16x2";
+  if (!isHalf && type != "bf16x2")
+    return {};
+  return llvm::formatv("{{\n\t.reg .b32 %minus;\n\tmov.b32 %minus, {0};\n"
+                       "\t{1}fma.rn.{2} {3}, {4}, %minus, {5};\n\t}",
+                       isHalf ? "0xBC00BC00" : "0xBF80BF80", difference.guard,
+                       type, operands[0], operands[2], operands[1]);
+}
+
 /// Returns how many bits a register has, which the names that LLVM and NVVM
 /// give tell; 0 if it is none of theirs.
 static unsigned widthOfRegister(StringRef name) {
@@ -277,8 +295,8 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
     rules.push_back(compareByInequality);
   if (hasShortArithmetic(ptx))
     rules.push_back(selectByMask);
-  rules.append({unpackSum, compareWithoutSign, takeGreaterOfBoth,
-                convertPairsOfTheirOwn, storeCopiesOfParts});
+  rules.append({subtractProduct, unpackSum, compareWithoutSign,
+                takeGreaterOfBoth, convertPairsOfTheirOwn, storeCopiesOfParts});
 
   std::string result;
   result.reserve(ptx.size());

@@ -159,6 +159,19 @@ TEST(AssemblerFaults, HalvesAreSelectedByMasks) {
               other.str() + selection.str());
 }
 
+TEST(AssemblerFaults, PairsAreTakenAwayByProducts) {
+  EXPECT_EQ(avoidAssemblerFaults("\t@%p1 sub.rn.f16x2 \t%r1, %r2, %r3;\n"),
+            "\t{\n\t.reg .b32 %minus;\n\tmov.b32 %minus, 0xBC00BC00;\n"
+            "\t@%p1 fma.rn.f16x2 %r1, %r3, %minus, %r2;\n\t}\n");
+  EXPECT_EQ(avoidAssemblerFaults("sub.bf16x2 %r1, %r2, %r3;"),
+            "{\n\t.reg .b32 %minus;\n\tmov.b32 %minus, 0xBF80BF80;\n"
+            "\tfma.rn.bf16x2 %r1, %r3, %minus, %r2;\n\t}");
+  for (llvm::StringRef other :
+       {"sub.f16 %h1, %h2, %h3;", "sub.sat.f16x2 %r1, %r2, %r3;",
+        "add.f16x2 %r1, %r2, %r3;", "sub.f32 %f1, %f2, %f3;"})
+    EXPECT_EQ(avoidAssemblerFaults(other), other);
+}
+
 TEST(AssemblerFaults, PackedSumsAreTakenApart) {
   EXPECT_EQ(avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n"),
             "\t{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
