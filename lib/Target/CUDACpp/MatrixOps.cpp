@@ -3,7 +3,6 @@
 #include "KernelPrinter.h"
 
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
-#include "tl/Dialect/TL/IR/Warps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -23,10 +22,6 @@ std::optional<Expression> KernelPrinter::printMatrix(Operation *op) {
         if (mma.getBy())
           kinds += "_" + stringifyMmaKind(*mma.getBy()).str();
         return call("tl::mma_" + kinds,
-                    {get(mma.getA()), get(mma.getB()), get(mma.getC())});
-      })
-      .Case([&](MmaF64Op mma) {
-        return call("tl::mma_f64",
                     {get(mma.getA()), get(mma.getB()), get(mma.getC())});
       })
       .Default([](Operation *) { return std::nullopt; });
@@ -92,12 +87,11 @@ bool KernelPrinter::printMatrixStatement(Operation *op) {
                       .text);
     return true;
   }
-  if (isa<MmaOp, MmaF64Op>(op)) {
+  if (auto mma = dyn_cast<MmaOp>(op)) {
     // In place, where nobody else reads the sum so far.
-    Value before = op->getOperand(2);
-    if (variables.contains(before) && diesAt(op, before)) {
-      std::string sum = variables.lookup(before);
-      variables[op->getResult(0)] = sum;
+    if (variables.contains(mma.getC()) && diesAt(op, mma.getC())) {
+      std::string sum = variables.lookup(mma.getC());
+      variables[mma.getResult()] = sum;
       statement(op, sum + " = " + print(op, 0, "").text);
       return true;
     }
