@@ -119,28 +119,30 @@ static std::string compareWithoutSign(const PTXStatement &comparison) {
                        name.take_back(2), comparison.operands);
 }
 
-/// Makes an absolute value the greater of a number and its negative. What
-/// `IABS` gives ptxas takes for a number without a sign and with none of its
-/// bit: `abs(x) < 0` is never true, also of the least number, and the bits of
-/// an absolute value are converted to a float as a signed number's
-/// (`I2FP.F32.S32`).
-static std::string takeGreaterOfBoth(const PTXStatement &absolute) {
+/// Makes an absolute value a choice of a number and its negative. What `IABS`
+/// gives ptxas takes for a number without a sign and with none of its bit:
+/// `abs(x) < 0` is never true, also of the least number, and the bits of an
+/// absolute value are converted to a float as a signed number's
+/// (`I2FP.F32.S32`). It is not the greater of both: of `max(max(x, -x), y)`
+/// ptxas loses the sign (`VIMNMX3`).
+static std::string chooseAbsolute(const PTXStatement &absolute) {
   StringRef type = absolute.name;
   if (!type.consume_front("abs.s"))
     return {};
   SmallVector<StringRef> operands = splitOperands(absolute.operands);
   if (operands.size() != 2)
     return {};
-  return llvm::formatv("{{\n\t.reg .b{0} %negative;\n"
-                       "\tneg.s{0} %negative, {1};\n"
-                       "\t{2}max.s{0} {3}, {1}, %negative;\n\t}",
+  return llvm::formatv("{{\n\t.reg .b{0} %opposite;\n"
+                       "\t.reg .pred %negative;\n"
+                       "\tneg.s{0} %opposite, {1};\n"
+                       "\tsetp.lt.s{0} %negative, {1}, 0;\n"
+                       "\t{2}selp.b{0} {3}, %opposite, {1}, %negative;\n\t}",
                        type, operands[1], absolute.guard, operands[0]);
 }
 
-/// True if `ptx` may have a minimum or maximum of 16 bits, packed or not, or
-/// gets one.
+/// True if `ptx` may have a minimum or maximum of 16 bits, packed or not.
 static bool hasShortExtrema(StringRef ptx) {
-  for (StringRef operation : {"max.", "min.", "relu.", "abs."})
+  for (StringRef operation : {"max.", "min.", "relu."})
     for (StringRef type : {"s16", "u16"})
       if (ptx.contains((operation + type).str()))
         return true;
@@ -295,8 +297,8 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
     rules.push_back(compareByInequality);
   if (hasShortArithmetic(ptx))
     rules.push_back(selectByMask);
-  rules.append({subtractProduct, unpackSum, compareWithoutSign,
-                takeGreaterOfBoth, convertPairsOfTheirOwn, storeCopiesOfParts});
+  rules.append({subtractProduct, unpackSum, compareWithoutSign, chooseAbsolute,
+                convertPairsOfTheirOwn, storeCopiesOfParts});
 
   std::string result;
   result.reserve(ptx.size());

@@ -120,17 +120,13 @@ TEST(AssemblerFaults, PairsOfBytesAreConvertedFromRegistersOfTheirOwn) {
   EXPECT_EQ(avoidAssemblerFaults(text), text);
 }
 
-TEST(AssemblerFaults, AbsoluteValuesAreTheGreaterOfBoth) {
+TEST(AssemblerFaults, AbsoluteValuesAreChosen) {
   EXPECT_EQ(avoidAssemblerFaults("\t@%p1 abs.s32 \t%r1, %r2;\n"),
-            "\t{\n\t.reg .b32 %negative;\n"
-            "\tneg.s32 %negative, %r2;\n"
-            "\t@%p1 max.s32 %r1, %r2, %negative;\n\t}\n");
-  EXPECT_NE(avoidAssemblerFaults("abs.s64 %rd1, %rd2;").find("max.s64"),
-            std::string::npos);
-  // Of 16 bits it is an extremum, which has a rule of its own.
-  EXPECT_NE(avoidAssemblerFaults("abs.s16 %rs1, %rs2;\n"
-                                 "setp.eq.b16 %p1, %rs1, 7;")
-                .find("not.pred"),
+            "\t{\n\t.reg .b32 %opposite;\n\t.reg .pred %negative;\n"
+            "\tneg.s32 %opposite, %r2;\n"
+            "\tsetp.lt.s32 %negative, %r2, 0;\n"
+            "\t@%p1 selp.b32 %r1, %opposite, %r2, %negative;\n\t}\n");
+  EXPECT_NE(avoidAssemblerFaults("abs.s64 %rd1, %rd2;").find("selp.b64"),
             std::string::npos);
   for (llvm::StringRef other : {"abs.f32 %f1, %f2;", "abs.ftz.f16 %h1, %h2;"})
     EXPECT_EQ(avoidAssemblerFaults(other), other);
