@@ -1,10 +1,11 @@
 //===- AssemblerFaults.cpp - PTX that ptxas understands -------------------===//
 //
-// Each rule here avoids one fault of ptxas 13.0, or of nvJitLink, and says which
-// instructions show it in SASS. Sound if each writes the same numbers: they
-// replace an instruction by others with the same results, in a scope of their
-// own where they need registers. The text is read instruction by instruction, so
-// that nothing is found in a comment, and what a guard guards stays guarded.
+// Each rule here avoids one fault of ptxas 13.0, or of nvJitLink, and says
+// which instructions show it in SASS. Sound if each writes the same numbers:
+// they replace an instruction by others with the same results, in a scope of
+// their own where they need registers. The text is read instruction by
+// instruction, so that nothing is found in a comment, and what a guard guards
+// stays guarded.
 //
 //===----------------------------------------------------------------------===//
 
