@@ -80,27 +80,6 @@ static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
   return part;
 }
 
-/// Rounds f32 registers to the nearest tf32; the instruction would truncate. A
-/// NaN, whose payload the sum could carry into the sign, becomes the one whose
-/// bits are all set, of which the instruction reads a NaN again.
-static Value roundToTF32(ThreadLowering &lowering, Value registers) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  auto type = cast<VectorType>(registers.getType());
-  auto constant = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(b, loc,
-                                     DenseElementsAttr::get(type, value));
-  };
-  Value floats = arith::BitcastOp::create(
-      b, loc, type.cloneWith(std::nullopt, b.getF32Type()), registers);
-  Value isNaN =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, floats, floats);
-  Value sum = arith::AddIOp::create(b, loc, registers, constant(0x1000));
-  sum = arith::AndIOp::create(b, loc, sum,
-                              constant(static_cast<int32_t>(0xFFFFE000)));
-  return arith::SelectOp::create(b, loc, isNaN, constant(0x7FFFFFFF), sum);
-}
-
 /// The registers of an operand that is a fragment, block of rows after block of
 /// rows, and in each of them four for each step of K.
 static Value readRegisters(Value fragment, ThreadLowering &lowering) {
@@ -110,7 +89,7 @@ static Value readRegisters(Value fragment, ThreadLowering &lowering) {
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
   Value registers = vector::BitCastOp::create(
       b, lowering.loc, VectorType::get({bits / 32}, b.getI32Type()), values);
-  return type.getElementType().isF32() ? roundToTF32(lowering, registers)
+  return type.getElementType().isF32() ? roundToTF32(b, lowering.loc, registers)
                                        : registers;
 }
 
@@ -333,7 +312,9 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   auto loadRounded = [&](const Operand &operand, Value mn, Value k,
                          ArrayRef<std::pair<int64_t, int64_t>> blocks) {
     Value registers = loader.load(operand, mn, k, blocks);
-    return kind == MmaKind::TF32 ? roundToTF32(lowering, registers) : registers;
+    return kind == MmaKind::TF32
+               ? roundToTF32(lowering.builder, lowering.loc, registers)
+               : registers;
   };
 
   Value aRegisters = isInSpace(a.tile, Space::Fragment)

@@ -19,6 +19,24 @@ static Type withElement(Type shape, Type element) {
   return element;
 }
 
+Value tl::roundToTF32(OpBuilder &builder, Location loc, Value bits) {
+  Type type = bits.getType();
+  auto constant = [&](uint32_t number) -> Value {
+    TypedAttr value = builder.getI32IntegerAttr(static_cast<int32_t>(number));
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(builder, loc, value);
+  };
+  Value floats = arith::BitcastOp::create(
+      builder, loc, withElement(type, builder.getF32Type()), bits);
+  Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                      floats, floats);
+  Value sum = arith::AddIOp::create(builder, loc, bits, constant(0x1000));
+  sum = arith::AndIOp::create(builder, loc, sum, constant(0xFFFFE000));
+  return arith::SelectOp::create(builder, loc, isNaN, constant(0x7FFFFFFF),
+                                 sum);
+}
+
 std::optional<double> tl::getGreatestOf8Bits(Type type) {
   type = getElementTypeOrSelf(type);
   if (isa<Float8E4M3FNType>(type))

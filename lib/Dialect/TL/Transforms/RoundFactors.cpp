@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -60,25 +61,6 @@ static bool isRoundedOnTheWay(Value buffer) {
   return true;
 }
 
-/// The number nearest to `value` that tf32 holds, as gemms in registers round
-/// it. A NaN, whose payload the sum could carry into the sign, becomes the one
-/// whose bits are all set.
-static Value roundToTF32(OpBuilder &builder, Location loc, Value value) {
-  auto constant = [&](uint32_t bits) -> Value {
-    return arith::ConstantIntOp::create(builder, loc,
-                                        static_cast<int32_t>(bits), 32);
-  };
-  Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
-                                      value, value);
-  Value bits =
-      arith::BitcastOp::create(builder, loc, builder.getI32Type(), value);
-  bits = arith::AddIOp::create(builder, loc, bits, constant(0x1000));
-  bits = arith::AndIOp::create(builder, loc, bits, constant(0xFFFFE000));
-  bits =
-      arith::SelectOp::create(builder, loc, isNaN, constant(0x7FFFFFFF), bits);
-  return arith::BitcastOp::create(builder, loc, value.getType(), bits);
-}
-
 /// Copies a tile in front of `gemm` to a new one, rounded.
 static Value makeRounded(Value tile, GemmOp gemm, gpu::GPUFuncOp kernel) {
   Location loc = gemm.getLoc();
@@ -98,7 +80,10 @@ static Value makeRounded(Value tile, GemmOp gemm, gpu::GPUFuncOp kernel) {
   builder.setInsertionPointToStart(&loop.getBody().front());
   SmallVector<Value> at(loop.getBody().getArguments());
   Value value = LoadOp::create(builder, loc, tile, at);
-  StoreOp::create(builder, loc, roundToTF32(builder, loc, value), rounded, at);
+  value = arith::BitcastOp::create(builder, loc, builder.getI32Type(), value);
+  value = roundToTF32(builder, loc, value);
+  value = arith::BitcastOp::create(builder, loc, type.getElementType(), value);
+  StoreOp::create(builder, loc, value, rounded, at);
   return rounded;
 }
 

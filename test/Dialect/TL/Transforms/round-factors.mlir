@@ -16,8 +16,9 @@ gpu.module @kernels {
   // CHECK:         tl.copy %{{.+}} to %[[S]]
   // CHECK:         tl.parallel (%[[I:.+]], %[[J:.+]]) in (64, 32) layout
   // CHECK-NEXT:      %[[X:.+]] = tl.load %[[S]][%[[I]], %[[J]]]
-  // CHECK:           %[[N:.+]] = arith.cmpf uno, %[[X]], %[[X]]
   // CHECK:           %[[B:.+]] = arith.bitcast %[[X]] : f32 to i32
+  // CHECK:           %[[F:.+]] = arith.bitcast %[[B]] : i32 to f32
+  // CHECK:           %[[N:.+]] = arith.cmpf uno, %[[F]], %[[F]]
   // CHECK:           arith.addi %[[B]], %{{.+}} : i32
   // CHECK:           arith.andi
   // CHECK:           arith.select %[[N]]
