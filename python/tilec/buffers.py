@@ -376,7 +376,13 @@ class Element(Expr):
         ops = self.value.block.ops
         if self.value.uses or self._load not in ops:
             return
-        made = [op for op in ops[ops.index(self._load) :] if op is self._load or self.value in op.results]
+        # A position that is known to be outside gives a constant, which others share.
+        read = self._load.results[0]
+        made = [
+            op
+            for op in ops[ops.index(self._load) :]
+            if op is self._load or (self.value in op.results and read in op.operands)
+        ]
         for op in reversed(made):
             ops.remove(op)
             for operand in op.operands:

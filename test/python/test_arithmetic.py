@@ -156,6 +156,22 @@ def test_indices_of_loops_wrap_at_32_bits(run):
 # Indices -------------------------------------------------------------------------------------------------------------
 
 
+def test_a_tile_that_is_known_to_begin_outside(run):
+    """Its first element is what stands for all outside, a number that others share and that stays."""
+
+    @T.prim_func
+    def f(A: T.Tensor((4, 6), "int8"), B: T.Tensor((4, 6), "int8")):
+        with T.Kernel(1, threads=32) as b:
+            T.annotate_safe_value({A: -1})
+            S = T.alloc_shared((4, 6), "int8")
+            T.copy(A[0, b % 1 - 1], S)
+            T.copy(S, B)
+
+    A, B = np.arange(24, dtype=np.int8).reshape(4, 6), np.full((4, 6), 77, np.int8)
+    run(f, A, B)
+    np.testing.assert_array_equal(B, np.concatenate([np.full((4, 1), -1, np.int8), A[:, :5]], axis=1))
+
+
 @pytest.mark.parametrize("name", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_what_is_outside_by_an_index_of_any_integer_type(run, name):
     """Zero has a sign, and 300 is no number that an `int8` is compared with."""
