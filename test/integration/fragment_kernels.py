@@ -274,6 +274,30 @@ def gemm_from_fragment(dtype="float16", m=64, n=64, k=64, transposed=False, thre
     return main, (a, b), (left @ right + right.sum(axis=0) + left.max(axis=1, keepdims=True)).astype(acc)
 
 
+def gemm_of_zeros(dtype="float16", acc="float32"):
+    """Most of the left operand is zero, as half of the sums is before the product: nothing holds both zeros."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 32), dtype),
+        B: T.Tensor((16, 128), dtype),
+        D: T.Tensor((64, 8), acc),
+        C: T.Tensor((64, 16), acc),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((64, 128), dtype)
+            Bs = T.alloc_shared((16, 128), dtype)
+            c = T.alloc_fragment((64, 16), acc)
+            T.copy(A[0, 0], a)
+            T.copy(B, Bs)
+            T.copy(D[0, 0], c)
+            T.gemm(a, Bs, c, transpose_B=True)
+            T.copy(c, C)
+
+    a, b, d = numbers(64, 32, dtype=dtype), numbers(16, 128, dtype=dtype), numbers(64, 8, dtype=acc)
+    return main, (a, b, d), a.astype(acc) @ b.T[:32].astype(acc) + np.pad(d, ((0, 0), (0, 8)))
+
+
 def gemm_of_equal_rows(of_a_constant=True):
     """Rows that are all alike, of which a thread has two sets: ptxas takes their products for one."""
 
@@ -435,6 +459,8 @@ CASES = {
     "gemm_from_fragment-transposed": lambda: gemm_from_fragment(transposed=True),
     "gemm_from_fragment-256": lambda: gemm_from_fragment(m=128, n=32, threads=256),
     "gemm_from_fragment-odd": lambda: gemm_from_fragment(m=24, n=20, k=12, threads=64),
+    "gemm_of_zeros": gemm_of_zeros,
+    "gemm_of_zeros-int8": lambda: gemm_of_zeros("int8", acc="int32"),
     "gemm_of_equal_rows": gemm_of_equal_rows,
     "gemm_of_equal_rows-loaded": lambda: gemm_of_equal_rows(of_a_constant=False),
     "gemm_of_a_product": gemm_of_a_product,

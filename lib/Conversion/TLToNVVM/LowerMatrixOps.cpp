@@ -99,7 +99,9 @@ static SmallVector<Value> getResults(OpBuilder &builder, Location loc,
 
 /// Emits `text`, an instruction that reads and writes `registers` in place (or
 /// only writes them, if not `reads`) and reads `inputs`. In the text the
-/// registers are `$0`, `$1` …, the inputs follow them. Returns the registers
+/// registers are `$0`, `$1` …, the inputs follow them. No input may share a
+/// register with them, though both be the same zero (`=&`): several products in
+/// one text read inputs after the first has written. Returns the registers
 /// afterwards. The assembly has side effects, which also makes it convergent
 /// when PTX is emitted.
 static SmallVector<Value> emitInPlace(OpBuilder &builder, Location loc,
@@ -108,7 +110,7 @@ static SmallVector<Value> emitInPlace(OpBuilder &builder, Location loc,
                                       bool reads = true) {
   SmallVector<std::string> constraints;
   for (Value value : registers)
-    constraints.push_back(isa<FloatType>(value.getType()) ? "=f" : "=r");
+    constraints.push_back(isa<FloatType>(value.getType()) ? "=&f" : "=&r");
   for (Value value : inputs)
     constraints.push_back(value.getType().isInteger(32) ? "r" : "l");
   SmallVector<Value> operands(inputs);

@@ -103,7 +103,9 @@ std::string Preamble::getWgmma(WgmmaOp op) {
 
   // Two elements of f16 share a register.
   int64_t count = op.getN() / 2 / (element.isF16() ? 2 : 1);
-  StringRef constraint = element.isF32() ? "+f" : "+r";
+  // Factors in registers share none with sums, though both be the same zero.
+  std::string constraint = op.hasRegisterA() ? "+&" : "+";
+  constraint += element.isF32() ? "f" : "r";
   std::string registers, operands;
   for (int64_t i = 0; i < count; ++i) {
     StringRef comma = i == 0 ? "" : ", ";

@@ -98,7 +98,7 @@ gpu.module @warp_group {
   // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $9, 1, 1, 1, 0, 1;\0A
   // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$4, $5, $6, $7}, $10, $11, 1, 1, 1, 0, 1;\0A
   // CHECK-SAME: wgmma.commit_group.sync.aligned;"
-  // CHECK-SAME: "=f,=f,=f,=f,=f,=f,=f,=f,l,l,l,l,0,1,2,3,4,5,6,7,~{memory}"
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,=&f,=&f,=&f,=&f,l,l,l,l,0,1,2,3,4,5,6,7,~{memory}"
   gpu.func @wgmma_two_parts(%a: i64, %b: i64, %acc: vector<8xf32>, %p: !llvm.ptr<1>) {
     %r = tl.wgmma bf16 n(8) %a, %b, %acc b_mn_major acc_offsets([0, 4]) a_offsets([0, 512]) b_offsets([0, 0]) : vector<8xf32>
     %d = tl.wgmma_wait 0 (%r : vector<8xf32>)
@@ -111,8 +111,8 @@ gpu.module @warp_group {
   // CHECK-LABEL: llvm.func @wgmma_from_registers
   // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$4, $5, $6, $7}, $12, 1, 1, 1, 1;\0A
   // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $13, 1, 1, 1, 1;\0A
-  // CHECK-SAME: "=f,=f,=f,=f,r,r,r,r,r,r,r,r,l,l,0,1,2,3,~{memory}"
-  // CHECK: wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=r,=r,=r,=r,=r,=r,=r,=r,0,1,2,3,4,5,6,7,8,9,10,11,~{memory}"
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,r,r,r,r,r,r,r,r,l,l,0,1,2,3,~{memory}"
+  // CHECK: wgmma.wait_group.sync.aligned 0;", "=&f,=&f,=&f,=&f,=&r,=&r,=&r,=&r,=&r,=&r,=&r,=&r,0,1,2,3,4,5,6,7,8,9,10,11,~{memory}"
   gpu.func @wgmma_from_registers(%a: vector<16xf16>, %b: i64, %acc: vector<4xf32>, %p: !llvm.ptr<1>) {
     %registers = vector.bitcast %a : vector<16xf16> to vector<8xi32>
     %r = tl.wgmma f16 n(8) %registers, %b, %acc b_mn_major acc_offsets([0, 0]) a_offsets([0, 4]) b_offsets([0, 64]) : vector<8xi32>, vector<4xf32>
@@ -123,7 +123,7 @@ gpu.module @warp_group {
 
   // The same with floats of 8 bits, which LLVM has no type for.
   // CHECK-LABEL: llvm.func @small_floats_from_registers
-  // CHECK: wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7,~{memory}"
+  // CHECK: wgmma.wait_group.sync.aligned 0;", "=&f,=&f,=&f,=&f,=&r,=&r,=&r,=&r,0,1,2,3,4,5,6,7,~{memory}"
   // CHECK-NOT: unrealized
   gpu.func @small_floats_from_registers(%a: vector<16xf8E4M3FN>, %b: i64, %acc: vector<4xf32>, %p: !llvm.ptr<1>) {
     %registers = vector.bitcast %a : vector<16xf8E4M3FN> to vector<4xi32>
@@ -157,7 +157,7 @@ gpu.module @warp_group {
   // CHECK-LABEL: llvm.func @wgmma_from_zero
   // CHECK: m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $4, $5, 0, 1, 1, 0, 0;\0A
   // CHECK-SAME: m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $6, $7, 1, 1, 1, 0, 0;\0A
-  // CHECK-SAME: "=f,=f,=f,=f,l,l,l,l,~{memory}"
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,l,l,l,l,~{memory}"
   gpu.func @wgmma_from_zero(%a: i64, %b: i64, %p: !llvm.ptr<1>) {
     %zero = arith.constant dense<0.0> : vector<4xf32>
     %r = tl.wgmma f16 n(8) %a, %b, %zero acc_offsets([0, 0]) a_offsets([0, 2]) b_offsets([0, 2]) : vector<4xf32>
@@ -169,7 +169,7 @@ gpu.module @warp_group {
   // Negative zeros are, and what no instruction writes.
   // CHECK-LABEL: llvm.func @wgmma_from_other_values
   // CHECK: $4, $5, 1, 1, 1, 0, 0;
-  // CHECK: "=f,=f,=f,=f,=f,=f,=f,=f,l,l,0,1,2,3,4,5,6,7,~{memory}"
+  // CHECK: "=&f,=&f,=&f,=&f,=&f,=&f,=&f,=&f,l,l,0,1,2,3,4,5,6,7,~{memory}"
   gpu.func @wgmma_from_other_values(%a: i64, %b: i64, %p: !llvm.ptr<1>) {
     %negative = arith.constant dense<-0.0> : vector<4xf32>
     %zero = arith.constant dense<0.0> : vector<8xf32>
@@ -185,7 +185,7 @@ gpu.module @warp_group {
   // CHECK-LABEL: llvm.func @wgmma_f16
   // CHECK: llvm.bitcast %arg2 : vector<8xf16> to vector<4xi32>
   // CHECK: m64n16k16.f16.f16.f16 {$0, $1, $2, $3}, $4, $5, 1, 1, 1, 1, 0;
-  // CHECK-SAME: "=r,=r,=r,=r,l,l,0,1,2,3,~{memory}"
+  // CHECK-SAME: "=&r,=&r,=&r,=&r,l,l,0,1,2,3,~{memory}"
   gpu.func @wgmma_f16(%a: i64, %b: i64, %acc: vector<8xf16>, %p: !llvm.ptr<1>) {
     %r = tl.wgmma f16 n(16) %a, %b, %acc a_mn_major acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<8xf16>
     %d = tl.wgmma_wait 0 (%r : vector<8xf16>)
@@ -234,7 +234,7 @@ gpu.module @warp_group {
   // it is the plain instruction.
   // CHECK-LABEL: llvm.func @waits
   // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
-  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,=f,=r,0,1,2,~{memory}"
+  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=&f,=&f,=&r,0,1,2,~{memory}"
   // CHECK-SAME: (f32, f32, i32) -> !llvm.struct<(f32, f32, i32)>
   gpu.func @waits(%x: vector<2xf32>, %y: vector<2xf16>, %p: !llvm.ptr<1>) {
     tl.wgmma_wait 1
