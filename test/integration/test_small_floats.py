@@ -6,7 +6,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from small_float_gemms import TYPES, product, promoted
+from small_float_gemms import TYPES, added_to, least_sums, product, promoted
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
@@ -125,3 +125,14 @@ def test_pairs_that_turn_out_to_be_zero(small, chip):
     tilec.compile(f, target=chip)(x, a, y)
     part = a[:32].float()
     torch.testing.assert_close(y, x @ (part[:, 32:48] + part[:, 48:]).T, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("a", "b"), itertools.product(TYPES, TYPES))
+def test_the_least_sums(a, b, chip):
+    D, kept = (torch.from_numpy(x).cuda() for x in least_sums())
+    A = torch.zeros(64, 32, device="cuda").to(KINDS[a])
+    B = torch.ones(16, 32, device="cuda").to(KINDS[b])
+    C = torch.full((64, 16), torch.nan, device="cuda")
+    tilec.compile(added_to(a, b), target=chip)(A, B, D, C)
+    assert torch.equal(C, kept if chip == "sm_90a" else D)

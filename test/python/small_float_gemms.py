@@ -1,5 +1,7 @@
 """Products of floats of 8 bits: programs for test_small_float_gemms.py and the tests on a GPU."""
 
+import numpy as np
+
 import tilec.language as T
 
 TYPES = ("float8_e4m3", "float8_e5m2")
@@ -55,3 +57,32 @@ def promoted(M, N, K, a, b, *, tile=(64, 64, 128), stages=3, threads=128):
             T.copy(acc, C[by * bm, bx * bn])
 
     return main
+
+
+def added_to(a, b):
+    """`C = D + A @ B.T`, one instruction of `wgmma` deep."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 32), a),
+        B: T.Tensor((16, 32), b),
+        D: T.Tensor((64, 16), "float32"),
+        C: T.Tensor((64, 16), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            As, Bs = T.alloc_shared((64, 32), a), T.alloc_shared((16, 32), b)
+            acc = T.alloc_fragment((64, 16), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.copy(D, acc)
+            T.gemm(As, Bs, acc, transpose_B=True)
+            T.copy(acc, C)
+
+    return main
+
+
+def least_sums():
+    """Sums of every size, denormal ones included, and what of them `wgmma` keeps beside products that are zero."""
+    D = np.ldexp(np.array([1, 1.5, 1 + 2**-12, -1.5])[:, None], -(np.arange(256) % 150)).astype(np.float32)
+    kept = np.trunc(D.astype(np.float64) * 2.0**139) * 2.0**-139
+    return D.reshape(64, 16), kept.astype(np.float32).reshape(64, 16)

@@ -8,7 +8,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from small_float_gemms import TYPES, product, promoted
+from small_float_gemms import TYPES, added_to, least_sums, product, promoted
 from tilec.errors import DTypeError
 
 NUMPY = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -40,6 +40,17 @@ def test_products_on_the_cpu(a, b, turns):
 def test_products_on_the_simulator(a, b, chip):
     M, N, K = 72, 64, 160
     check(tilec.compile(product(M, N, K, a, b), target=chip, backend="sim"), M, N, K, a, b)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_80", "sm_90a"])
+@pytest.mark.parametrize(("a", "b"), MIXES)
+def test_the_least_sums(a, b, target):
+    """What `wgmma` loses of them is what it loses on an H200; others lose nothing."""
+    D, kept = least_sums()
+    A, B, C = np.zeros((64, 32), NUMPY[a]), np.ones((16, 32), NUMPY[b]), np.full((64, 16), np.nan, np.float32)
+    options = {} if target == "cpu" else {"backend": "sim"}
+    tilec.compile(added_to(a, b), target=target, **options)(A, B, D, C)
+    np.testing.assert_array_equal(C, kept if target == "sm_90a" else D)
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_89", "sm_90a"])

@@ -6,8 +6,9 @@
 // instruction, the accumulator among them, are cut off at some bits behind the
 // greatest exponent, and what is left of them is added exactly. The exponent of
 // a product is the sum of its factors', so that it may be one less than its
-// own. What is cut off, also of the sum at the end, is rounded towards zero,
-// but for sums in f16, which are rounded to nearest.
+// own; that of a subnormal accumulator is -126. What is cut off, also of the
+// sum at the end, is rounded towards zero, but for sums in f16, which are
+// rounded to nearest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -210,7 +211,7 @@ public:
     bool isHalf = type == SumType::F16;
     float old =
         isHalf ? decodeF16(accumulator) : std::bit_cast<float>(accumulator);
-    double sum = add(old, bits.behind);
+    double sum = add(old, isHalf, bits.behind);
     if (isHalf)
       return encodeFloat(sum, kF16);
     if (sum != sum)
@@ -223,11 +224,13 @@ public:
   }
 
 private:
-  double add(float old, int behind) const {
+  double add(float old, bool isHalf, int behind) const {
     double plain = old;
     for (unsigned k = 0; k < count; ++k)
       plain += values[k];
-    int top = old == 0 ? greatest : std::max(greatest, std::ilogb(old));
+    int top = greatest;
+    if (old != 0)
+      top = std::max({top, std::ilogb(old), isHalf ? kNoExponent : -126});
     // Products of zeros have exponents that are no number's.
     if (!std::isfinite(plain) || top <= kNoExponent / 2)
       return plain;

@@ -414,7 +414,8 @@ def matrix_product(a: Number, b: Number, c: Number) -> Number:
         slack = _slack(value, size, quantum, c.dtype, x.shape[1])
         if a.dtype in SMALL_FLOATS:
             # Each step of 32 products, and each loop around them, may lose what is below 2^-13 of the greatest.
-            slacks.append(np.where(quantum * 2.0**13 < size, 2.0**-12 * (1 + x.shape[1] // 32) * size, 0.0))
+            greatest = np.maximum(size, 2.0**-126)
+            slacks.append(np.where(quantum * 2.0**13 < greatest, 2.0**-12 * (1 + x.shape[1] // 32) * greatest, 0.0))
         for extra in slacks:
             slack = slack + np.where(np.isfinite(extra), extra, 0.0)
         return _between(c.dtype, value - slack, value + slack, None)
