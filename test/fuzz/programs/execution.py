@@ -72,7 +72,7 @@ class Outcome:
 # A message about an operation that is not the language's own speaks of the compiler, not of the program.
 INTERNAL = re.compile(
     r"'(?!tl\.)[a-z0-9_]+\.[a-z0-9_.]+' op (?!has no lowering)"
-    r"|LLVM ERROR|LLVM Translation|does not dominate|unrealized|[Ii]nternal|PLEASE submit"
+    r"|LLVM ERROR|LLVM Translation|does not dominate|unrealized|[Ii]nternal|PLEASE submit|\.mlir:[0-9]+:[0-9]+: error"
 )
 
 
