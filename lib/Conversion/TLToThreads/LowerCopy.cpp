@@ -190,7 +190,7 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
     return copy.emitOpError("cannot be done by the bulk copy engine: ")
            << reason;
   Type type = cast<MemRefType>(global.getType()).getElementType();
-  if (isLoad && lowering.feedsTF32(getBuffer(shared)))
+  if (copy.getRoundTF32())
     type = FloatTF32Type::get(b.getContext());
   Value map = lowering.getSignature().getTensorMap(
       global, part ? part->box : shape->box, shape->swizzle, type);

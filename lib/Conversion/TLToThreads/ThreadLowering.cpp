@@ -8,8 +8,7 @@
 //
 // Sound because where a fragment lies is decided once, before anything touches
 // it, and all accesses of one in memory go there: `readFragment` and
-// `writeFragment` do. Which tiles the engine rounds to tf32 is decided then
-// too, from all that reads them.
+// `writeFragment` do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,41 +25,10 @@ using layout::FragmentLayout;
 static constexpr int64_t kMostRegisters = 512;
 static constexpr int64_t kRegisterBits = 32;
 
-/// True if gemms of 32-bit floats by wgmma, and nothing else, read the buffer:
-/// then the engine rounds to tf32 on the way, which the instruction itself
-/// would truncate to, and nobody sees the tile rounded. Gemms by mma round in
-/// registers, and those by fma not at all.
-static bool isReadByWgmmaAlone(Value buffer) {
-  if (!cast<MemRefType>(buffer.getType()).getElementType().isF32())
-    return false;
-  SmallVector<Value> worklist = {buffer};
-  bool found = false;
-  while (!worklist.empty()) {
-    Value part = worklist.pop_back_val();
-    for (OpOperand &use : part.getUses()) {
-      Operation *user = use.getOwner();
-      auto copy = dyn_cast<CopyOp>(user);
-      auto gemm = dyn_cast<GemmOp>(user);
-      if (isa<SlotOp>(user))
-        worklist.push_back(user->getResult(0));
-      else if (gemm && gemm.getPlan()->getInstruction() == Instruction::WGMMA)
-        found = true;
-      else if (!copy || copy.getSource() == part)
-        return false;
-    }
-  }
-  return found;
-}
-
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
                                bool tellsIterations)
     : IndexBuilder(kernel), target(target), tellsIterations(tellsIterations),
-      scope(&getScope(getThreads(kernel))), signature(*this), shared(*this) {
-  kernel.walk([&](AllocOp alloc) {
-    if (isInSpace(alloc, Space::Shared) && isReadByWgmmaAlone(alloc))
-      tilesOfTF32.insert(alloc);
-  });
-}
+      scope(&getScope(getThreads(kernel))), signature(*this), shared(*this) {}
 
 ThreadScope &ThreadLowering::getScope(const ThreadRange &range) {
   for (const std::unique_ptr<ThreadScope> &known : scopes)

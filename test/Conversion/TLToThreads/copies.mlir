@@ -162,7 +162,7 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // What only gemms read is rounded to tf32 by the engine, on the way in.
+  // A load that is marked has the engine round to tf32, on the way in.
   // CHECK-LABEL: gpu.func @bulk_load_tf32(
   // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = tf32>
   gpu.func @bulk_load_tf32(%A: memref<64x32xf32> {tl.align = 16 : i64}) kernel
@@ -172,45 +172,12 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %bars = tl.alloc_barriers arrivals(1) offset(16384) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
     %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<64x32xf32, #tl.fragment>
     %c0 = arith.constant 0 : index
-    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
+    tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
     tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x32xf32, #gpu.address_space<workgroup>>, memref<32x32xf32, #gpu.address_space<workgroup>>, memref<64x32xf32, #tl.fragment>
     gpu.return
   }
 
-  // So is what is fetched behind the product that reads the tile before it.
-  // CHECK-LABEL: gpu.func @bulk_load_tf32_behind_its_product(
-  // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = tf32>
-  // CHECK-NOT:     tensor_map
-  // CHECK:         gpu.return
-  gpu.func @bulk_load_tf32_behind_its_product(%A: memref<64x32xf32> {tl.align = 16 : i64}) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x32xf32, #gpu.address_space<workgroup>>
-    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(8192) : memref<32x32xf32, #gpu.address_space<workgroup>>
-    %bars = tl.alloc_barriers arrivals(1) offset(16384) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
-    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<64x32xf32, #tl.fragment>
-    %c0 = arith.constant 0 : index
-    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x32xf32, #gpu.address_space<workgroup>>, memref<32x32xf32, #gpu.address_space<workgroup>>, memref<64x32xf32, #tl.fragment>
-    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
-    gpu.return
-  }
-
-  // A tile that is also copied out leaves as it came.
-  // CHECK-LABEL: gpu.func @bulk_load_f32_copied_out(
-  // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = f32>
-  gpu.func @bulk_load_f32_copied_out(%A: memref<64x32xf32> {tl.align = 16 : i64}, %B: memref<64x32xf32> {tl.align = 16 : i64}) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>} {
-    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(0) : memref<64x32xf32, #gpu.address_space<workgroup>>
-    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) offset(8192) : memref<32x32xf32, #gpu.address_space<workgroup>>
-    %bars = tl.alloc_barriers arrivals(1) offset(16384) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
-    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [4, 8, 4] : [2, 32, 512], value = [2, 2, 4] : [1, 256, 8]>) : memref<64x32xf32, #tl.fragment>
-    %c0 = arith.constant 0 : index
-    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<64x32xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
-    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x32xf32, #gpu.address_space<workgroup>>, memref<32x32xf32, #gpu.address_space<workgroup>>, memref<64x32xf32, #tl.fragment>
-    tl.copy %a to %B tile(64, 32) : memref<64x32xf32, #gpu.address_space<workgroup>> to memref<64x32xf32>
-    gpu.return
-  }
-
-  // If threads read it too, they see what was stored.
+  // Any other brings what was stored.
   // CHECK-LABEL: gpu.func @bulk_load_f32(
   // CHECK-SAME:    #tl.param<tensor_map, 0, box = [32, 64], swizzle = 128, type = f32>
   gpu.func @bulk_load_f32(%A: memref<64x32xf32> {tl.align = 16 : i64}) kernel

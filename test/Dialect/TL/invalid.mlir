@@ -830,6 +830,33 @@ func.func @copy_multicasts_a_store(%s: memref<8x8xf32, #gpu.address_space<workgr
 
 // -----
 
+// C8
+func.func @copy_rounds_what_threads_load(%s: memref<8x8xf32, #gpu.address_space<workgroup>>, %A: memref<?x?xf32>) {
+  // expected-error @below {{with `round_tf32` expects `bulk`, a source in device memory and a target in workgroup memory, both of f32}}
+  tl.copy %A to %s tile(8, 8) async round_tf32 : memref<?x?xf32> to memref<8x8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C8
+func.func @copy_rounds_a_store(%s: memref<8x8xf32, #gpu.address_space<workgroup>>, %A: memref<?x?xf32>) {
+  // expected-error @below {{with `round_tf32` expects `bulk`}}
+  tl.copy %s to %A tile(8, 8) bulk round_tf32 : memref<8x8xf32, #gpu.address_space<workgroup>> to memref<?x?xf32>
+  return
+}
+
+// -----
+
+// C8
+func.func @copy_rounds_f16(%s: memref<8x8xf16, #gpu.address_space<workgroup>>, %A: memref<?x?xf16>) {
+  // expected-error @below {{with `round_tf32` expects `bulk`}}
+  tl.copy %A to %s tile(8, 8) async bulk round_tf32 : memref<?x?xf16> to memref<8x8xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // tl.fill
 //===----------------------------------------------------------------------===//

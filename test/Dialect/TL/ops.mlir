@@ -165,6 +165,13 @@ func.func @copies(%A: memref<?x?xf16>, %B: memref<8x?x?xf16>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @rounding_copy(
+func.func @rounding_copy(%A: memref<?x?xf32>, %s: memref<8x8xf32, #gpu.address_space<workgroup>>) {
+  // CHECK: tl.copy %{{.+}} to %{{.+}} tile(8, 8) async bulk round_tf32 :
+  tl.copy %A to %s tile(8, 8) async bulk round_tf32 : memref<?x?xf32> to memref<8x8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
 // CHECK-LABEL: func.func @fill(
 // CHECK-SAME:      %[[V:.+]]: f32)
 func.func @fill(%v: f32) {

@@ -71,10 +71,6 @@ public:
     return fragmentNumbers.try_emplace(fragment, fragmentNumbers.size())
         .first->second;
   }
-  /// True if gemms of 32-bit floats by wgmma, and nothing else, read a tile in
-  /// shared memory. Found before any op is lowered: what reads it may be gone
-  /// later.
-  bool feedsTF32(mlir::Value tile) const { return tilesOfTF32.contains(tile); }
 
   /// A place for one vector, which becomes an SSA value.
   mlir::Value createSlot(mlir::Location place, mlir::VectorType type);
@@ -158,7 +154,6 @@ private:
   SharedAddressing shared;
   llvm::DenseMap<mlir::Value, mlir::Value> slots, privates, fragmentMemory;
   llvm::DenseMap<mlir::Value, int64_t> fragmentNumbers;
-  llvm::DenseSet<mlir::Value> tilesOfTF32;
 };
 
 /// A thread's values cut into rounds of equal size, run one after another by a

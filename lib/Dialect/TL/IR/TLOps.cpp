@@ -743,6 +743,10 @@ LogicalResult CopyOp::verify() {
   if (getMulticast() && !isLoad) // C7
     return emitOpError("with `multicast` expects a source in device memory and "
                        "a target in workgroup memory of the same element type");
+  if (getRoundTF32() &&
+      (!getBulk() || !isLoad || !target.getElementType().isF32())) // C8
+    return emitOpError("with `round_tf32` expects `bulk`, a source in device "
+                       "memory and a target in workgroup memory, both of f32");
   return runsAhead(*this) ? verifyAhead(*this) : success();
 }
 

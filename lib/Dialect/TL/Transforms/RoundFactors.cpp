@@ -2,17 +2,19 @@
 //
 // wgmma reads tiles of f32 in shared memory as tf32: it leaves out the lower 13
 // bits. A gemm rounds to nearest. What comes in by the bulk copy engine is
-// rounded on the way, if nobody but gemms by wgmma reads it (`feedsTF32`). Any
-// other tile is copied to one of its own in front of the gemm, rounded.
+// rounded on the way, if nobody but gemms by wgmma reads it: its copies are
+// marked `round_tf32`. Any other tile is copied to one of its own in front of
+// the gemm, rounded.
 //
 // Comes after tl-expand-pipeline, which decides what the engine copies, and
 // before tl-overlap-gemms, which has what writes an operand wait for products.
 //
 // Sound because the new tile is written right in front of the gemm, and read by
 // it alone: the program's tile stays as it is. It is memory like any other to
-// tl-insert-sync and tl-verify-sync. What is left to the engine is what
-// `feedsTF32` says of the same uses before ops are lowered; a copy that
-// tl-specialize-warps hands to the engine later has no such gemm any more.
+// tl-insert-sync and tl-verify-sync. A mark is lowered as it stands, and
+// nothing later decides on it: tl-verify-sync proves that a tile of marked
+// copies is read by gemms by wgmma alone, and that these read no tile of
+// others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,10 +40,11 @@ static bool isByWgmma(GemmOp gemm) {
   return plan && plan->getInstruction() == Instruction::WGMMA;
 }
 
-/// Whether the engine rounds what is in a buffer: it writes all of it, and
-/// gemms by wgmma alone read it.
-static bool isRoundedOnTheWay(Value buffer) {
+/// Has the engine round what is in a buffer, if it writes all of it, and gemms
+/// by wgmma alone read it.
+static bool roundOnTheWay(Value buffer) {
   SmallVector<Value> worklist = {buffer};
+  SmallVector<CopyOp> loads;
   while (!worklist.empty()) {
     Value part = worklist.pop_back_val();
     for (OpOperand &use : part.getUses()) {
@@ -54,10 +57,14 @@ static bool isRoundedOnTheWay(Value buffer) {
       auto gemm = dyn_cast<GemmOp>(user);
       bool isLoad = copy && copy.getBulk() && copy.getTarget() == part &&
                     isInSpace(copy.getSource(), Space::Global);
-      if (!isLoad && !(gemm && isByWgmma(gemm)) && !isa<PipeOp>(user))
+      if (isLoad)
+        loads.push_back(copy);
+      else if (!(gemm && isByWgmma(gemm)) && !isa<PipeOp>(user))
         return false;
     }
   }
+  for (CopyOp load : loads)
+    load.setRoundTF32(true);
   return true;
 }
 
@@ -97,7 +104,7 @@ static void roundFactors(gpu::GPUFuncOp kernel) {
       auto type = cast<MemRefType>(factor->get().getType());
       if (type.getElementType().isF32() &&
           isInSpace(factor->get(), Space::Shared) &&
-          !isRoundedOnTheWay(getBuffer(factor->get())))
+          !roundOnTheWay(getBuffer(factor->get())))
         factors.push_back(factor);
     }
   });

@@ -272,6 +272,70 @@ static LogicalResult checkClusters(gpu::GPUFuncOp kernel) {
 }
 
 //===----------------------------------------------------------------------===//
+// What the engine rounds
+//===----------------------------------------------------------------------===//
+
+/// What touches `buffer`, or a part of it.
+static SmallVector<OpOperand *> findAccesses(Value buffer) {
+  SmallVector<Value> worklist = {buffer};
+  SmallVector<OpOperand *> accesses;
+  while (!worklist.empty())
+    for (OpOperand &use : worklist.pop_back_val().getUses())
+      if (auto slot = dyn_cast<SlotOp>(use.getOwner()))
+        worklist.push_back(slot.getResult());
+      else
+        accesses.push_back(&use);
+  return accesses;
+}
+
+/// True if `access` reads f32 as tf32, whose lower bits it cuts off.
+static bool cutsToTF32(OpOperand &access) {
+  auto gemm = dyn_cast<GemmOp>(access.getOwner());
+  return gemm && gemm.getPlan() &&
+         gemm.getPlan()->getInstruction() == Instruction::WGMMA &&
+         access != gemm.getAccMutable() &&
+         cast<MemRefType>(access.get().getType()).getElementType().isF32();
+}
+
+/// The copy that writes by `access`, or null.
+static CopyOp getWriter(OpOperand &access) {
+  auto copy = dyn_cast<CopyOp>(access.getOwner());
+  return copy && access == copy.getTargetMutable() ? copy : nullptr;
+}
+
+/// A tile that copies round is written by such copies only, and read by nothing
+/// that would see it; and no copy leaves unrounded what would be cut. The rest
+/// is written by loops, of which it is not known what they compute.
+static LogicalResult checkRounding(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([&](AllocOp alloc) -> WalkResult {
+    CopyOp rounds, leaves;
+    OpOperand *cuts = nullptr, *sees = nullptr;
+    for (OpOperand *access : findAccesses(alloc))
+      if (CopyOp copy = getWriter(*access))
+        (copy.getRoundTF32() ? rounds : leaves) = copy;
+      else
+        (cutsToTF32(*access) ? cuts : sees) = access;
+    if (rounds && (leaves || sees)) {
+      InFlightDiagnostic diag =
+          rounds.emitOpError("rounds a tile to tf32 that is not for `wgmma` "
+                             "alone; this is a defect of the compiler");
+      Operation *other = leaves ? leaves : sees->getOwner();
+      diag.attachNote(other->getLoc()) << "this touches it as f32";
+      return diag;
+    }
+    if (cuts && leaves) {
+      InFlightDiagnostic diag = leaves.emitOpError(
+          "does not round a tile that `wgmma` cuts to tf32; this is a defect "
+          "of the compiler");
+      diag.attachNote(cuts->getOwner()->getLoc()) << "it is read here";
+      return diag;
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
 // Proofs
 //===----------------------------------------------------------------------===//
 
@@ -298,7 +362,8 @@ static bool proveInParts(SyncFacts &facts) {
 static LogicalResult verify(gpu::GPUFuncOp kernel) {
   SyncFacts facts(kernel);
   if (failed(checkBarriers(kernel)) || failed(checkDivergence(facts)) ||
-      failed(checkRoles(kernel)) || failed(checkClusters(kernel)))
+      failed(checkRoles(kernel)) || failed(checkClusters(kernel)) ||
+      failed(checkRounding(kernel)))
     return failure();
   if (proveInParts(facts))
     return success();

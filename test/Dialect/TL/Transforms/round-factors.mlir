@@ -36,6 +36,8 @@ gpu.module @kernels {
   // The engine writes the slots of a ring, and rounds.
   // CHECK-LABEL: gpu.func @by_the_engine(
   // CHECK-NOT:     tl.parallel
+  // CHECK:         tl.copy {{.+}} async bulk round_tf32 :
+  // CHECK-NOT:     tl.parallel
   // CHECK:         gpu.return
   gpu.func @by_the_engine(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -50,6 +52,7 @@ gpu.module @kernels {
 
   // It does not where somebody else reads them, as they are.
   // CHECK-LABEL: gpu.func @read_elsewhere(
+  // CHECK:         tl.copy {{.+}} async bulk :
   // CHECK:         tl.parallel
   // CHECK:         tl.gemm
   // CHECK:         gpu.return

@@ -692,3 +692,97 @@ gpu.module @nothing_completes_a_constant_phase {
     gpu.return
   }
 }
+
+// -----
+
+!A = memref<64x32xf32>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!bars = memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// A tile that is rounded for products, and read by others too.
+gpu.module @rounded {
+  gpu.func @read_elsewhere(%A: !A, %B: !A) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc offset(0) : !tile
+    %bars = tl.alloc_barriers arrivals(1) offset(8192) : !bars
+    %acc = tl.alloc : !acc
+    // expected-error @below {{rounds a tile to tf32 that is not for `wgmma` alone; this is a defect of the compiler}}
+    tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : !bars) : !A to !tile
+    tl.gemm %a, %a, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    // expected-note @below {{this touches it as f32}}
+    tl.copy %a to %B tile(64, 32) : !tile to !A
+    gpu.return
+  }
+}
+
+// -----
+
+!A = memref<64x32xf32>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!bars = memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// `mma` rounds in registers, and its tile may be read again.
+gpu.module @rounded {
+  gpu.func @read_by_mma(%A: !A) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc offset(0) : !tile
+    %bars = tl.alloc_barriers arrivals(1) offset(8192) : !bars
+    %acc = tl.alloc : !acc
+    // expected-error @below {{rounds a tile to tf32 that is not for `wgmma` alone}}
+    tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : !bars) : !A to !tile
+    // expected-note @below {{this touches it as f32}}
+    tl.gemm %a, %a, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!A = memref<64x32xf32>
+!ring = memref<2x64x32xf32, #gpu.address_space<workgroup>>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!bars = memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// One of two loads leaves its slot as it comes.
+gpu.module @rounded {
+  gpu.func @by_half(%A: !A) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc offset(0) : !ring
+    %bars = tl.alloc_barriers arrivals(1) offset(16384) : !bars
+    %acc = tl.alloc : !acc
+    %a = tl.slot %ring[%c0] : !ring to !tile
+    %b = tl.slot %ring[%c1] : !ring to !tile
+    // expected-error @below {{rounds a tile to tf32 that is not for `wgmma` alone}}
+    tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : !bars) : !A to !tile
+    // expected-note @below {{this touches it as f32}}
+    tl.copy %A to %b tile(64, 32) async bulk barrier(%bars[%c0] : !bars) : !A to !tile
+    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!A = memref<64x32xf32>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+!bars = memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// What a load leaves, the product would cut.
+gpu.module @rounded {
+  gpu.func @not_at_all(%A: !A) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc offset(0) : !tile
+    %bars = tl.alloc_barriers arrivals(1) offset(8192) : !bars
+    %acc = tl.alloc : !acc
+    // expected-error @below {{does not round a tile that `wgmma` cuts to tf32; this is a defect of the compiler}}
+    tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : !bars) : !A to !tile
+    // expected-note @below {{it is read here}}
+    tl.gemm %a, %a, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}

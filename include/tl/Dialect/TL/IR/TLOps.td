@@ -400,9 +400,13 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     to the same bytes of every block; and the load completes in each block on its
     own barrier, which announces the whole tile.
 
+    A bulk load with `round_tf32` rounds each f32 on its way to the nearest number
+    that tf32 has, as `wgmma` needs it: nothing but factors of `tl.gemm` by `wgmma`
+    is read of such a tile, which `tl-verify-sync` proves.
+
     `tl-assign-stages` marks the copies of a `tl.pipelined` that run ahead,
-    `tl-mark-bulk-stores` makes stores `bulk`, and `tl-expand-pipeline` makes the
-    copies of a `tl.pipe` `async`.
+    `tl-mark-bulk-stores` makes stores `bulk`, `tl-expand-pipeline` makes the
+    copies of a `tl.pipe` `async`, and `tl-round-factors` decides on `round_tf32`.
 
     Constraints: (C1) offsets are none or one for each dimension; (C2) the tile
     has positive extents, no more dimensions than the side that has most, and no
@@ -412,7 +416,8 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     (C5) element types are both numbers; (C6) `accumulate` needs `bulk`, a source in
     workgroup memory and a target in device memory of the same element type,
     one that the engine adds: f32, f16, bf16 or i32; (C7) `multicast` needs a source in device
-    memory and a target in workgroup memory of the same element type.
+    memory and a target in workgroup memory of the same element type; (C8) `round_tf32`
+    needs `bulk`, a source in device memory and a target in workgroup memory, both of f32.
 
     ```mlir
     tl.copy %A[%r, %c] to %As tile(128, 64) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -422,11 +427,11 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     Arg<AnyMemRef, "the buffer written", [MemWrite]>:$target, Variadic<Index>:$targetOffsets,
     DenseI64ArrayAttr:$tile, UnitAttr:$async, UnitAttr:$bulk,
     Optional<AnyMemRef>:$barrier, Optional<Index>:$barrierIndex,
-    UnitAttr:$accumulate, UnitAttr:$multicast);
+    UnitAttr:$accumulate, UnitAttr:$multicast, UnitAttr:$roundTF32);
   let assemblyFormat = [{
     $source (`[` $sourceOffsets^ `]`)? `to` $target (`[` $targetOffsets^ `]`)?
     `tile` `` custom<Extents>($tile) (`async` $async^)? (`bulk` $bulk^)?
-    (`accumulate` $accumulate^)? (`multicast` $multicast^)? (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
+    (`accumulate` $accumulate^)? (`multicast` $multicast^)? (`round_tf32` $roundTF32^)? (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
     attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

@@ -336,7 +336,8 @@ def RoundFactorsPass : Pass<"tl-round-factors", "::mlir::gpu::GPUModuleOp"> {
     Copies tiles of `f32` in shared memory to ones of their own, rounded to
     nearest, in front of each `tl.gemm` by `wgmma` that reads them, which would
     leave out their lower bits. What the bulk copy engine alone writes and such
-    gemms alone read stays: the engine rounds it on the way.
+    gemms alone read stays: its copies are marked `round_tf32`, so that the engine
+    rounds it on the way.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -430,8 +431,9 @@ def VerifySyncPass : Pass<"tl-verify-sync", "::mlir::gpu::GPUModuleOp"> {
     the other touches are ordered: by a barrier, the phase of an mbarrier or the
     wait for a group, and a fence where the first one writes by ordinary
     instructions and the second one goes through the async proxy. That nothing
-    in shared memory is under way when the block ends, and that no barrier
-    stands where only some threads come by, is proven too.
+    in shared memory is under way when the block ends, that no barrier
+    stands where only some threads come by, and that a tile which copies round
+    to tf32 is read by `wgmma` alone, is proven too.
 
     An error names both ops. It is a defect of an earlier pass. Changes nothing.
   }];
