@@ -601,3 +601,107 @@ def loops_with_nothing_between_them(random):
     b[:, 1:] -= a[:, :-1]
     arguments = [a, np.zeros(512, np.int32), np.zeros((4, 128), np.int32)]
     return Case(main, arguments, [a, b.reshape(-1), b.reshape(4, 128) * 2])
+
+
+@case
+def loops_with_jumps_and_names_between_them(random):
+    """What stands beside the inner loop has no effect, so that both are one."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 40), "int32"), B: T.Tensor((5, 8, 40), "int32")):
+        with T.Kernel(1, threads=64):
+            F = T.alloc_fragment((8, 40), "int32")
+            T.copy(A, F)
+            for i in T.Parallel(8):
+                for j in T.Parallel(40):
+                    if F[i, j] < 0:
+                        continue
+                    B[0, i, j] = F[i, j]
+            for i in T.Parallel(8):
+                if A[i, 0] < 0:
+                    continue
+                twice = A[i, 1] * 2
+                for j in T.parallel(3, 40):
+                    if j % 5 == i % 5:
+                        continue
+                    B[1, i, j] = F[i, j] - twice
+            for i in T.parallel(1, 8):
+                own = T.alloc_var("int32", 0)
+                for k in T.serial(i):
+                    if A[k, 0] < 0:
+                        continue
+                    own += A[k, 0]
+                if own % 2 == 0:
+                    for j in T.Parallel(10):
+                        for k in T.Parallel(4):
+                            if k == 2:
+                                continue
+                            own += k
+                            B[2, i, j * 4 + k] = own
+            for i in T.Parallel(8):
+                for j in T.Parallel(40):
+                    B[3, i, j] = 7
+                continue
+            for i in T.Parallel(8):
+                for j in T.Parallel(40):
+                    if True:
+                        continue
+                    B[4, i, j] = 7
+
+    a = random.integers(-99, 99, (8, 40), np.int32)
+    b = np.zeros((5, 8, 40), np.int32)
+    b[0] = np.maximum(a, 0)
+    b[3] = 7
+    for i, j in np.ndindex(8, 40):
+        if a[i, 0] >= 0 and j >= 3 and j % 5 != i % 5:
+            b[1, i, j] = a[i, j] - a[i, 1] * 2
+        total = np.maximum(a[:i, 0], 0).sum()
+        if i >= 1 and total % 2 == 0 and j % 4 != 2:
+            b[2, i, j] = total + j % 4
+    return Case(main, [a, np.zeros_like(b)], [a, b])
+
+
+@case
+def extents_of_zero(random):
+    """Known when the kernel is built or not, a loop without elements runs nothing."""
+
+    @T.prim_func
+    def main(A: T.Tensor((T.dynamic("n"), 16), "int32"), B: T.Tensor((4, 16), "int32"), m: T.int32):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((4, 16), "int32")
+            F = T.alloc_fragment((4, 16), "int32")
+            n = T.dynamic("n")
+            T.fill(F, 3)
+            for i in T.Parallel(0):
+                F[i, i] = 5
+                B[i, 0] = 5
+            for i, j in T.Parallel(4, -2):
+                B[i, j] = 6
+            for i, j in T.Parallel(m, 0):
+                B[i, j] = 7
+            for i, j in T.Parallel(0, m):
+                B[i, j] = 7
+            for i, j in T.Parallel(-m, 16):
+                B[i, j] = 8
+            for i in T.parallel(5, 3):
+                B[i - 5, 0] = 9
+            for i in T.Parallel(4):
+                for j in T.Parallel(0):
+                    F[i, j] = 10
+            for i in T.Parallel(0):
+                if B[i, 0] == 0:
+                    continue
+                for j in T.Parallel(16):
+                    F[i, j] = 11
+            for k in T.Pipelined(m, num_stages=2):
+                T.copy(A[k * 4, 0], S)
+                for i, j in T.Parallel(0, 16):
+                    F[i, j] += S[i, j]
+                for i, j in T.Parallel(n - n, 16):
+                    B[i, j] = S[i, j]
+                for i, j in T.Parallel(4, 16):
+                    F[i, j] += S[i, j]
+            T.copy(F, B)
+
+    a = random.integers(-99, 99, (12, 16), np.int32)
+    return Case(main, [a, np.zeros((4, 16), np.int32), 3], [a, a.reshape(3, 4, 16).sum(0) + 3])

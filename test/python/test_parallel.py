@@ -57,11 +57,53 @@ def _two(A, B):
             B[i, j] += A[i, j]
 
 
-def _in_a_branch(A, B):
+def _beside_an_empty_one(A, B):
+    for i in T.Parallel(4):
+        for _ in T.Parallel(8):
+            pass
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j]
+
+
+def _in_the_middle(A, B):
+    for i in T.Parallel(4):
+        for j in T.Parallel(2):
+            B[i, j] = 0
+            for k in T.Parallel(4):
+                B[i, j * 4 + k] = A[i, j * 4 + k]
+
+
+def _in_either_branch(A, B):
     for i in T.Parallel(4):
         if i > 2:
             for j in T.Parallel(8):
                 B[i, j] = A[i, j]
+        else:
+            for j in T.Parallel(4):
+                B[i, j] = 0
+
+
+def _what_it_reads_is_written(A, B):
+    for i in T.Parallel(4):
+        first = B[i, 0]
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j] + first
+
+
+def _what_it_reads_is_added_to(A, B):
+    for i in T.Parallel(4):
+        if B[i, 0] < 0:
+            continue
+        for j in T.Parallel(8):
+            T.atomic_add(B[i, 0], A[i, j])
+
+
+def _drawn_before(A, B):
+    T.rng_init(1)
+    for i in T.Parallel(4):
+        x = T.rng_rand_float()
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j] + x
 
 
 def _in_a_loop(A, B):
@@ -71,7 +113,21 @@ def _in_a_loop(A, B):
                 B[i, j] += A[i, j]
 
 
-@pytest.mark.parametrize("body", [_before, _behind, _two, _in_a_branch, _in_a_loop])
+@pytest.mark.parametrize(
+    "body",
+    [
+        _before,
+        _behind,
+        _two,
+        _beside_an_empty_one,
+        _in_the_middle,
+        _in_either_branch,
+        _in_a_loop,
+        _what_it_reads_is_written,
+        _what_it_reads_is_added_to,
+        _drawn_before,
+    ],
+)
 def test_loops_with_something_between_them_are_refused(body):
     written = T.macro(body)
     with pytest.raises(TLSyntaxError, match=r"stands in a `T.Parallel`.*give all extents to one loop"):

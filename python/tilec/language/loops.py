@@ -33,6 +33,7 @@ from ..values import (
     typed_constant,
 )
 from .hints import ignored_options
+from .nests import Body, is_idle_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -153,8 +154,9 @@ class Parallel(_OneOp):
 
     The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
     assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
-    indices. Tile operations stand before or after the loop. A loop that holds nothing but another one is one nest with
-    it, if all extents are constants.
+    indices. Tile operations stand before or after the loop. A loop with another one in it, or in a branch of it, is one
+    nest with it, if all extents are constants, and what else it holds has no effect, as names for numbers, variables
+    and `continue` have none.
 
     >>> for i, j in T.Parallel(64, 64):
     ...     C[i, j] = A[i, j] + B[i, j]
@@ -180,18 +182,21 @@ class Parallel(_OneOp):
         )
         if not extents:
             raise ShapeError("`T.Parallel` needs at least one extent", location=here())
-        self.extents = tuple(e if known(e) is None else static_int(e, "an extent of `T.Parallel`") for e in extents)
-        if any(isinstance(e, int) and e <= 0 for e in self.extents):
-            raise ShapeError(f"`T.Parallel` needs positive extents, not {self.extents}", location=here())
-        self.box = self.extents
-        """The extents of what runs at once: all of the nest, or one of the chunks that it is cut into."""
+        self.extents = tuple(
+            e if known(e) is None else max(0, static_int(e, "an extent of `T.Parallel`")) for e in extents
+        )
+        self.box = tuple(max(1, e) if isinstance(e, int) else e for e in self.extents)
+        """The extents of what runs at once: all of the nest, or one of the chunks that it is cut into. Those that are
+        zero are one here: no operation has them, and the loop stands in a branch that is never taken."""
         self.indices: tuple[Any, ...] = ()
         """The loop's variables, once its body has begun."""
         self._chunks: list[Loop] = []
         self._nest: Parallel | None = None
         """The loop that this one has become dimensions of."""
-        self._joined: tuple[int, Location] | None = None
-        """Where loops became dimensions of this one: how many operations its body had behind them, and where."""
+        self._inside: list[tuple[Parallel, Body]] = []
+        """The loops that are being built of a nest, outside in, and their bodies; of the loop that is its operation."""
+        self._inner: tuple[Location, Body] | None = None
+        """The loop that stands in this one."""
 
     def _unknown(self) -> list[tuple[int, Any]]:
         """Returns the dimensions whose extents are known when the kernel runs."""
@@ -204,13 +209,16 @@ class Parallel(_OneOp):
     def _begin(self) -> tuple[Any, ...]:
         """Begins the body, and returns the loop's variables."""
         if any(block.label == "`T.Parallel`" for block in current().block.ancestors()):
-            nest = current().block.frame
+            around = next(block for block in current().block.ancestors() if block.label != _BRANCH)
+            nest = around.frame
             if not isinstance(nest, Parallel) or not nest.is_open_to(self):
                 raise _stands_in_parallel(here())
             self._nest = nest
             return nest.join(self)
         if not self._unknown():
-            return as_tuple(super().__enter__())
+            values = as_tuple(super().__enter__())
+            self._inside = [(self, Body(self._block))]
+            return values
         current().require_kernel(f"`{self.label}`")
         # The box must be known, to be spread over the threads: loops over chunks, whose last one runs in part.
         self.box = self._choose_box()
@@ -230,32 +238,35 @@ class Parallel(_OneOp):
         return tuple(indices)
 
     def is_open_to(self, inner: Parallel) -> bool:
-        """Whether `inner`, which begins here, is the first thing in the body, and both can be one operation."""
+        """Whether `inner`, which begins here, can become dimensions of this nest: it is the only one in its loop."""
         is_plain = self.marks is None and inner.marks is None and not self._chunks and not inner._unknown()
-        return is_plain and not self._block.ops
+        # What draws random numbers has counted the iterations of the loop as it was.
+        return is_plain and self._inside[-1][0]._inner is None and not self.afterwards
 
     def join(self, inner: Parallel) -> tuple[Any, ...]:
         """Makes `inner` dimensions of this loop, and returns its variables."""
-        variables = tuple(_argument(self._block, extent) for extent in inner.box)
         self.extents += inner.extents
+        body = Body(current().block)
+        self._inside[-1][0]._inner = here(), body
+        self._inside.append((inner, body))
+        variables = tuple(_argument(self._block, extent) for extent in inner.box)
         self.box += inner.box
         self.indices += variables
         return variables
 
-    def _leave(self, inner_location: Location) -> None:
-        """Ends the body of a loop that became dimensions of this one; nothing may have stood behind another such."""
-        count = len(self._block.ops)
-        if self._joined is not None and self._joined[0] != count:
-            raise _stands_in_parallel(self._joined[1])
-        self._joined = (count, inner_location)
+    def leave(self) -> None:
+        """Ends the innermost loop of the nest. What stands beside the one in it is done in each iteration of it."""
+        loop, body = self._inside.pop()
+        body.end()
+        if loop._inner is not None and not is_idle_beside(body, loop._inner[1]):
+            raise _stands_in_parallel(loop._inner[0])
 
     def __exit__(self, kind: Any, *exception: object) -> None:
+        nest = self._nest or self
+        if kind is None and nest._inside:
+            nest.leave()
         if self._nest is not None:
-            if kind is None:
-                self._nest._leave(here())
             return
-        if self._joined is not None and kind is None:
-            self._leave(self._joined[1])
         if self._chunks:
             self._guard.__exit__(kind, *exception)
         super().__exit__(kind, *exception)
@@ -271,11 +282,11 @@ class Parallel(_OneOp):
 
     def _choose_box(self) -> tuple[int, ...]:
         """Returns extents for which every thread has a few elements, most of them along the last dimension."""
-        known = [e for e in self.extents if isinstance(e, int)]
+        known = [e for e in self.box if isinstance(e, int)]
         room = max(1, _CHUNK // math.prod(known))
         box: list[int] = []
-        unknown = len(self.extents) - len(known)
-        for extent in reversed(self.extents):
+        unknown = len(self.box) - len(known)
+        for extent in reversed(self.box):
             if isinstance(extent, int):
                 box.append(extent)
                 continue
@@ -288,7 +299,12 @@ class Parallel(_OneOp):
         return tuple(_argument(block, extent) for extent in self.box)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        _ops.parallel(extents=self.box, body=body, attributes=self.marks, location=location)
+        if all(not isinstance(e, int) or e > 0 for e in self.extents):
+            _ops.parallel(extents=self.box, body=body, attributes=self.marks, location=location)
+            return
+        # What stands in it is checked as it is elsewhere, and has no iterations.
+        with If(False):
+            _ops.parallel(extents=self.box, body=body, attributes=self.marks, location=location)
 
 
 def _argument(block: Block, extent: int) -> Expr:
@@ -305,6 +321,8 @@ def _stands_in_parallel(location: Location) -> TLSyntaxError:
     )
 
 
+_BRANCH = "a branch"
+"""What stands in a side of an `if`."""
 _CHUNK = 1024
 """Elements of a chunk of a `T.Parallel` whose extents are not known: a vector for each of 256 threads."""
 _ROW = 128
@@ -720,8 +738,8 @@ class If:
         builder.require_kernel("`T.If`")
         self._location = builder.here()
         self._operand = self.condition.value
-        self.block = builder.new_block("a branch")
-        self.other = builder.new_block("a branch")
+        self.block = builder.new_block(_BRANCH)
+        self.other = builder.new_block(_BRANCH)
         self._length = 0
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
