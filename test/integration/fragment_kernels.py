@@ -442,6 +442,39 @@ def many_guarded_elements(dtype, m=5, n=5001):
     return main, (x, r, k), expected
 
 
+def statistics_in_memory(rows, width, threads, dim=1, dtype="float32"):
+    """Of fragments that no thread has the registers for, which loops go over."""
+    kept = (rows, width)[1 - dim]
+
+    @T.prim_func
+    def main(
+        X: T.Tensor((rows, width), dtype),
+        R: T.Tensor((kept,), dtype),
+        Y: T.Tensor((4, kept), dtype),
+    ):
+        with T.Kernel(1, threads=threads):
+            x = T.alloc_fragment((rows, width), dtype)
+            most, least, total, size = (T.alloc_fragment((kept,), dtype) for _ in range(4))
+            T.copy(X, x)
+            T.copy(R, total)
+            T.reduce_max(x, most, dim=dim)
+            T.reduce_min(x, least, dim=dim)
+            T.reduce_sum(x, total, dim=dim, clear=False)
+            for i, j in T.Parallel(rows, width):
+                x[i, j] = x[i, j] - most[(i, j)[1 - dim]]
+            T.reduce_abssum(x, size, dim=dim)
+            T.copy(most, Y[0, 0])
+            T.copy(least, Y[1, 0])
+            T.copy(total, Y[2, 0])
+            T.copy(size, Y[3, 0])
+
+    x, r = numbers(rows, width, dtype=dtype), numbers(kept, dtype=dtype)
+    x[np.arange(rows) % 7 == 3] = 8  # what padding would leave as zero
+    most = x.max(axis=dim)
+    size = (np.expand_dims(most, dim) - x).sum(axis=dim)
+    return main, (x, r), np.stack([most, x.min(axis=dim), x.sum(axis=dim) + r, size]).astype(dtype)
+
+
 CASES = {
     "scale_rows": scale_rows,
     "scale_columns": scale_columns,
@@ -479,5 +512,10 @@ CASES = {
     **{f"reduce_one_dimension-{t}": lambda t=t: reduce_one_dimension(threads=t) for t in (1, 24, 48, 100, 128, 160)},
     "reduce_one_dimension-f16": lambda: reduce_one_dimension(dtype="float16"),
     **{f"reduce_every_dimension-{t}": lambda t=t: reduce_every_dimension(t) for t in (32, 48, 100, 128, 192)},
+    "statistics_in_memory-1": lambda: statistics_in_memory(3, 700, 1),
+    "statistics_in_memory-odd": lambda: statistics_in_memory(33, 601, 33),
+    "statistics_in_memory-rows": lambda: statistics_in_memory(32, 1024, 32),
+    "statistics_in_memory-warps": lambda: statistics_in_memory(32, 1536, 64),
+    "statistics_in_memory-columns": lambda: statistics_in_memory(301, 160, 64, dim=0, dtype="int32"),
     **{f"gemm_of_any_block-{t}": lambda t=t: gemm_of_any_block(t) for t in (24, 48, 80, 96, 128, 160, 192, 384)},
 }  # fmt: skip

@@ -174,6 +174,43 @@ def test_columns_that_shuffles_do_not_reach_are_added_in_a_loop():
     assert tilec.compile(program, target="sm_90a", assembler="none").get_ptx().count("ld.shared") < 200
 
 
+@pytest.mark.parametrize("program", [lambda: softmax(32768), lambda: rows_of_one_thread(1024)])
+def test_statistics_of_what_is_in_memory_are_loops(program):
+    """1,024 numbers a thread were 3,000 reads, for which LLVM took half a second."""
+    ptx = tilec.compile(program(), target="sm_90a", assembler="none").get_ptx()
+    assert ptx.count("ld.local") < 100
+    assert len(ptx.splitlines()) < 1500
+
+
+def rows_of_one_thread(width):
+    @T.prim_func
+    def program(A: T.Tensor((width,), "float32"), B: T.Tensor((width,), "float32")):
+        with T.Kernel(1, threads=1):
+            x = T.alloc_fragment((width,), "float32")
+            s = T.alloc_fragment((1,), "float32")
+            T.copy(A, x)
+            T.reduce_sum(x, s, dim=0)
+            for i in T.Parallel(width):
+                x[i] = x[i] / s[0]
+            T.copy(x, B)
+
+    return program
+
+
+def test_a_loop_of_one_thread_is_not_written_out():
+    """Extents that a call tells are gone through in chunks of 1,024, here by one thread."""
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def program(A: T.Tensor((n,), "float64"), B: T.Tensor((n,), "float64")):
+        with T.Kernel(1, threads=1):
+            for i in T.Parallel(n):
+                if A[i] > 0:
+                    B[i] = A[n - i] / A[i]
+
+    assert len(tilec.compile(program, target="sm_90a", assembler="none").get_ptx().splitlines()) < 5000
+
+
 def products(size, dtype, threads, reduced=True):
     """A tile of `size` squared, which no matrix instruction multiplies, and what is done with its sums on their way."""
     sums = dtype if dtype.startswith("float") else "int32"

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NumberFormula.h"
 #include "ParallelBody.h"
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
@@ -27,36 +28,17 @@
 using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
-using layout::ThreadStep;
 
 /// Loops of at most so many iterations may be unrolled.
 static constexpr int64_t kMaxUnrolled = 8;
 
-/// The numbers of `registers` as a sum over the digits of their position, or
-/// none. Numbers below zero may be anything.
-static std::optional<SmallVector<ThreadStep>>
-findSteps(const FragmentLayout &layout, ArrayRef<int64_t> registers) {
-  SmallVector<ThreadStep> steps;
-  int64_t divisor = 1;
-  for (layout::FragmentMode mode : layout.getValueModes())
-    for (int64_t rest = mode.extent, factor = 2; rest > 1;) {
-      if (rest % factor != 0) {
-        ++factor;
-        continue;
-      }
-      int64_t step = std::max<int64_t>(registers[divisor], registers[0]);
-      steps.push_back({divisor, factor, step - registers[0]});
-      divisor *= factor;
-      rest /= factor;
-    }
-  for (auto [position, number] : llvm::enumerate(registers)) {
-    int64_t sum = registers[0];
-    for (ThreadStep step : steps)
-      sum += int64_t(position) / step.divisor % step.extent * step.step;
-    if (number >= 0 && number != sum)
-      return std::nullopt;
-  }
-  return steps;
+/// The numbers of `registers`, one for each value of `layout`, as a formula.
+static std::optional<NumberFormula> findFormula(const FragmentLayout &layout,
+                                                ArrayRef<int64_t> registers) {
+  SmallVector<int64_t> extents = llvm::map_to_vector(
+      layout.getValueModes(),
+      [](layout::FragmentMode mode) { return mode.extent; });
+  return NumberFormula::find(registers, extents);
 }
 
 FailureOr<bool> tl::hasFormulas(const ParallelBody &body,
@@ -68,7 +50,7 @@ FailureOr<bool> tl::hasFormulas(const ParallelBody &body,
         findRegisters(access.op, body, lowering, access.fragment, indices);
     if (failed(registers))
       return failure();
-    if (!findSteps(body.getLayout(), *registers))
+    if (!findFormula(body.getLayout(), *registers))
       return false;
   }
   return true;
@@ -176,16 +158,11 @@ private:
         findRegisters(op, body, lowering, fragment, indices);
     if (failed(registers))
       return failure();
-    std::optional<SmallVector<ThreadStep>> steps =
-        findSteps(layout, *registers);
-    if (!steps)
+    std::optional<NumberFormula> formula = findFormula(layout, *registers);
+    if (!formula)
       return op->emitOpError("touches a fragment in an order that its layout "
                              "has no formula for; go through workgroup memory");
-    Value number = lowering.index(registers->front());
-    for (ThreadStep step : *steps) {
-      Value digit = lowering.rem(lowering.div(lane, step.divisor), step.extent);
-      number = lowering.add(number, lowering.mul(digit, step.step));
-    }
+    Value number = formula->emit(lowering, lane);
     touchFragment(op, body, lowering, number,
                   SmallVector<int64_t>(body.getRank()), /*guard=*/Value());
     return lowering.getElementAddress(

@@ -93,8 +93,13 @@ public:
 
   LogicalResult run() {
     // Groups of lanes do not reach from round to round.
-    int64_t unit = layout.contiguousValues(lastDim);
-    Rounds rounds(layout, kRoundVectors * unit, unit);
+    int64_t unit = layout.contiguousValues(lastDim), vector = unit;
+    // What lies side by side may be all of a thread's values: many vectors.
+    if (unit > kMaxGroup) {
+      unit = kMaxGroup;
+      vector = kMaxGroup / getWidestElement();
+    }
+    Rounds rounds(layout, std::max(kRoundVectors * vector, unit), unit);
     FailureOr<bool> isRepeated = readsTheSameIn(rounds);
     if (failed(isRepeated))
       return failure();
@@ -119,6 +124,20 @@ private:
   //===--------------------------------------------------------------------===//
   // Shape of the evaluation
   //===--------------------------------------------------------------------===//
+
+  /// The bytes of the widest element that the body reads or writes, a power of
+  /// two.
+  int64_t getWidestElement() {
+    int64_t bytes = 1;
+    loop.getBody().walk([&](Operation *op) {
+      if (isa<LoadOp, StoreOp>(op)) {
+        Value buffer = op->getOperand(isa<StoreOp>(op) ? 1 : 0);
+        Type type = cast<MemRefType>(buffer.getType()).getElementType();
+        bytes = std::max<int64_t>(bytes, type.getIntOrFloatBitWidth() / 8);
+      }
+    });
+    return bytes;
+  }
 
   /// True if the lanes of all rounds touch the same registers, and only read
   /// them. Fails as `findRegisters` does.

@@ -8,6 +8,8 @@
 
 #include "ParallelBody.h"
 
+#include "NumberFormula.h"
+
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 
@@ -400,27 +402,6 @@ std::optional<int64_t> ParallelBody::multiplySlope(Value a, Value b) const {
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//
-
-/// Steps as few as can be: one that continues the step before it is joined to
-/// it, so that equal maps have equal steps.
-static SmallVector<layout::ThreadStep>
-joinSteps(ArrayRef<layout::ThreadStep> steps) {
-  SmallVector<layout::ThreadStep> joined;
-  for (layout::ThreadStep step : steps) {
-    if (step.extent == 1)
-      continue;
-    if (!joined.empty()) {
-      layout::ThreadStep &last = joined.back();
-      if (step.divisor == last.divisor * last.extent &&
-          step.step == last.step * last.extent) {
-        last.extent *= step.extent;
-        continue;
-      }
-    }
-    joined.push_back(step);
-  }
-  return joined;
-}
 
 static InFlightDiagnostic foreignElement(Operation *op, Value fragment) {
   InFlightDiagnostic diag =

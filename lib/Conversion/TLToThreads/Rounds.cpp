@@ -68,19 +68,23 @@ Value Rounds::getOffset(ThreadLowering &lowering, Value round,
   return offset;
 }
 
+void tl::keepRolled(Operation *loop) {
+  MLIRContext *context = loop->getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+      {});
+  loop->setAttr("llvm.loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
+                                              {}, {}, {}, {}, {}, {}, {}, {},
+                                              {}, {}));
+}
+
 Value Rounds::openLoop(ThreadLowering &lowering, bool mayUnroll) const {
   OpBuilder &b = lowering.builder;
   auto loop = scf::ForOp::create(b, lowering.loc, lowering.index(0),
                                  lowering.index(count), lowering.index(1));
   b.setInsertionPointToStart(loop.getBody());
-  if (mayUnroll)
-    return loop.getInductionVar();
-  MLIRContext *context = b.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(
-      context, /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
-  loop->setAttr("llvm.loop_annotation",
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
-                                              {}, {}, {}, {}, {}, {}, {}, {},
-                                              {}, {}));
+  if (!mayUnroll)
+    keepRolled(loop);
   return loop.getInductionVar();
 }

@@ -500,6 +500,22 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // All of a long row is one thread's: rounds are of a few vectors here too, however
+  // long the run of neighbours is.
+  // CHECK-LABEL: gpu.func @one_thread(
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %c64{{.*}} step
+  // CHECK-COUNT-4:   llvm.load {{.+}} -> vector<4xf32>
+  // CHECK-NOT:       llvm.load
+  // CHECK:         gpu.return
+  gpu.func @one_thread(%A: memref<1024xf32> {tl.align = 16 : i64}, %B: memref<1024xf32> {tl.align = 16 : i64}) kernel
+      attributes {known_block_size = array<i32: 1, 1, 1>} {
+    tl.parallel (%i) in (1024) layout(#tl.fragment_layout<shape = [1024], thread = [] : [], value = [1024] : [1]>) {
+      %v = tl.load %A[%i] : memref<1024xf32>
+      tl.store %v, %B[%i] : memref<1024xf32>
+    }
+    gpu.return
+  }
+
   // A fragment lies in the thread's memory meanwhile, in the order of its registers: element
   // (i, j) of this one is register j * 2 + i of the thread.
   // CHECK-LABEL: gpu.func @fragment_by_elements(

@@ -86,4 +86,46 @@ gpu.module @reduces attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.reduce min %x to %r dim(1) : memref<1x20xi32, #tl.fragment> to memref<1xi32, #tl.fragment>
     gpu.return
   }
+
+  // A fragment that lies in memory: one result after another, of rounds of 16 values.
+  // CHECK-LABEL: gpu.func @in_memory(
+  // CHECK:         %[[MEMORY:.+]] = llvm.alloca %{{.+}} x f32
+  // CHECK:         %[[RESULTS:.+]] = llvm.alloca %{{.+}} x f32
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %c4{{.*}} step
+  // CHECK-COUNT-16:  llvm.load %{{.+}} : !llvm.ptr -> f32
+  // CHECK:           scf.for %{{.+}} = %c1{{.*}} to %c10{{.*}} step %{{.+}} iter_args
+  // CHECK-COUNT-16:    llvm.load %{{.+}} : !llvm.ptr -> f32
+  // CHECK-NOT:         llvm.load
+  // CHECK:           gpu.shuffle xor
+  // CHECK:           llvm.store %{{.+}} : f32, !llvm.ptr
+  // CHECK-NOT:     gpu.shuffle
+  // CHECK-COUNT-4: llvm.load %{{.+}} : !llvm.ptr -> f32
+  // CHECK:         memref.store
+  gpu.func @in_memory() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [4, 320], thread = [2, 16] : [1, 0], value = [160, 4] : [2, 320]>) : memref<4x320xf32, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [4], thread = [2, 16] : [0, 0], value = [4] : [1]>) : memref<4xf32, #tl.fragment>
+    tl.reduce sum %x to %r dim(1) : memref<4x320xf32, #tl.fragment> to memref<4xf32, #tl.fragment>
+    gpu.return
+  }
+
+  // The parts of several threads are in the workspace, one after another too; padding
+  // takes part as what changes nothing.
+  // CHECK-LABEL: gpu.func @padded_in_memory(
+  // CHECK:         scf.for
+  // CHECK:           arith.cmpi ult
+  // CHECK:           arith.select
+  // CHECK:           llvm.store %{{.+}} : i32, !llvm.ptr<3>
+  // CHECK:         gpu.barrier
+  // CHECK:         scf.for
+  // CHECK:           llvm.load %{{.+}} : !llvm.ptr<3> -> i32
+  // CHECK:           scf.for
+  // CHECK-COUNT-1:     llvm.load %{{.+}} : !llvm.ptr<3> -> i32
+  // CHECK:             arith.minsi
+  gpu.func @padded_in_memory() kernel attributes {known_block_size = array<i32: 3, 1, 1>} {
+    %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) offset(0) : memref<3x4xi32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [4, 480], thread = [3] : [1], value = [160, 4] : [3, 480]>) : memref<4x478xi32, #tl.fragment>
+    %r = tl.alloc layout(#tl.fragment_layout<shape = [4], thread = [3] : [0], value = [4] : [1]>) : memref<4xi32, #tl.fragment>
+    tl.reduce min %x to %r dim(1) workspace(%w : memref<3x4xi32, #gpu.address_space<workgroup>>) : memref<4x478xi32, #tl.fragment> to memref<4xi32, #tl.fragment>
+    gpu.return
+  }
 }

@@ -182,6 +182,9 @@ private:
   int64_t count = 1, numValues;
 };
 
+/// Has the optimiser leave a loop as it is.
+void keepRolled(mlir::Operation *loop);
+
 /// Lowers a parallel loop whose layout is set; also how copies and fills that
 /// have no instruction of their own are lowered.
 mlir::LogicalResult lowerParallel(ParallelOp loop, ThreadLowering &lowering);
