@@ -16,7 +16,7 @@ from .ir import Block, Op, Printer, Value
 from .location import quote
 from .ranges import EXTENTS
 from .typed import TYPE_CHECKING
-from .types import Computed, Const, StridedTensorType, Symbol, TensorType
+from .types import Computed, Const, StridedTensorType, Symbol, TensorType, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
 _local = threading.local()
 
-_FORMULAS = {"add": "arith.addi", "sub": "arith.subi", "floordiv": "arith.floordivsi", "max": "arith.maxsi"}
+_FORMULAS = {
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "mul": "arith.muli",
+    "floordiv": "arith.floordivsi",
+    "max": "arith.maxsi",
+}
 """What symbols follow by from computed extents."""
 
 
@@ -232,6 +238,14 @@ class FunctionBuilder:
         """Gives a symbol that no parameter has a value of the kernel, of which `bounds` are known."""
         self._dims[symbol.name] = value, bounds
 
+    def bind_twice(self, symbol: Symbol, half: Symbol) -> None:
+        """Gives a symbol twice the value of another one, which tensors tell."""
+        value, bounds = self.dim(half)
+        two = self._emit_prologue("arith.constant", (), "index", {"value": "2 : index"})
+        twice = self._emit_prologue("arith.muli", (value, two), "index", {})
+        twice.hint = symbol.name
+        self.bind(symbol, twice, bounds)
+
     def new_symbol(self, what: str) -> Symbol:
         """Returns a symbol that nothing else names; `what` is a part of its name."""
         self._made_symbols += 1
@@ -379,10 +393,11 @@ class FunctionBuilder:
             properties["arg_attrs"] = f"[{', '.join(p.attributes() for p in self.parameters)}]"
         op = Op("func.func", (), (), properties, {"tl.entry": ""}, (entry,), self.location)
         made = PrimFunc(self.name, tuple(self.parameters), op)
-        if made.has_computed_extents:
-            from .extents import check_computed
+        if made.has_computed_extents or made.has_computed_strides:
+            from .extents import check_computed, check_strides
 
             check_computed(made)
+            check_strides(made)
         return made
 
 
@@ -417,6 +432,12 @@ class PrimFunc:
         """Whether a tensor has an extent that is computed of others."""
         types = [p.type for p in self.parameters if isinstance(p.type, TensorType)]
         return any(isinstance(extent, Computed) for kind in types for extent in kind.shape)
+
+    @property
+    def has_computed_strides(self) -> bool:
+        """Whether a tensor of numbers of 4 bits has a stride that the program names."""
+        types = [p.type for p in self.parameters if isinstance(p.type, TensorType)]
+        return any(isinstance(stride, Told) for kind in types for stride in kind.strides or ())
 
     @property
     def reaches_addresses(self) -> bool:

@@ -49,7 +49,8 @@ def solved(parameters: Sequence[Parameter]) -> dict[str, Computed]:
     an order in which each follows from those before it.
 
     A symbol follows from an extent where it stands once, in sums, differences and products with what is known. It
-    does not from `n // 2`, which is 1 for an `n` of 2 and of 3.
+    does not from `n // 2`, which is 1 for an `n` of 2 and of 3. Of the bytes of elements that share
+    them by two it is twice as many.
     """
     types = [p.type for p in parameters if isinstance(p.type, TensorType)]
     strides = {stride.name for t in types for stride in t.strides or () if isinstance(stride, Symbol)}
@@ -78,6 +79,22 @@ def check_computed(function: PrimFunc) -> None:
                 f"the extent a symbol of its own",
                 location=function.op.location,
             )
+
+
+def check_strides(function: PrimFunc) -> None:
+    """Raises if a symbol is a stride of numbers of 4 bits and something else, too: no call compares the two."""
+    types = [(p.name, p.type) for p in function.parameters if isinstance(p.type, TensorType)]
+    others = {stride.name for _, t in types for stride in t.strides or () if isinstance(stride, Symbol)}
+    others |= {s.name for _, t in types for e in t.shape if isinstance(e, Symbol) for s in e.symbols()}
+    for name, kind in types:
+        for stride in kind.strides or ():
+            symbol = next(stride.of.symbols()).name if isinstance(stride, Told) else ""
+            if symbol in others:
+                raise ShapeError(
+                    f"`{symbol}` is a stride of `{name}`, a tensor whose elements share bytes, and an extent or a "
+                    f"stride of others, with which calls do not compare it: give the stride a symbol of its own",
+                    location=function.op.location,
+                )
 
 
 class Relations:

@@ -404,7 +404,11 @@ def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: A
         return None if isinstance(annotation, DType) else ImaginedTensor(builder, name)
     if not is_tensor(value):
         return None
-    dtype = value.dtype if isinstance(value.dtype, DType) else dtypes.dtype(_dtype_name(value.dtype))
+    name_of_type = _dtype_name(value.dtype)
+    if isinstance(value.dtype, DType):
+        dtype = value.dtype
+    else:  # PyTorch has a type of bytes that two numbers share
+        dtype = dtypes.pair if name_of_type == "torch.float4_e2m1fn_x2" else dtypes.dtype(name_of_type)
     shape = [int(e) for e in value.shape]
     return EagerTensor(builder, name, shape, lambda: strides(value), dtype, alignment(value))
 
@@ -470,7 +474,7 @@ def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list
     The shape may have a name, too, which `shapes` knows.
     """
     if isinstance(annotation, ast.Call):
-        parts = annotation.args
+        parts = [*annotation.args, *(keyword.value for keyword in annotation.keywords)]
     elif isinstance(annotation, ast.Subscript):
         parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
     else:
@@ -479,7 +483,7 @@ def _named_extents(annotation: ast.expr, shapes: Mapping[str, ast.expr]) -> list
     shape = shapes.get(shape.id, shape) if isinstance(shape, ast.Name) else shape
     extents = shape.elts if isinstance(shape, ast.Tuple | ast.List) else parts[:1]
     last = len(extents) - 1
-    count = 2 if len(parts) > 1 and _is_of_4_bits(parts[1]) else 1
+    count = 2 if any(map(_is_of_4_bits, parts[1:])) else 1
     return [
         (d, extent.id, count if d == last else 1) for d, extent in enumerate(extents) if isinstance(extent, ast.Name)
     ]

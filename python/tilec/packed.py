@@ -9,7 +9,7 @@ from .errors import ShapeError, UnsupportedError
 from .expr import Expr, simplify
 from .typed import TYPE_CHECKING
 from .typed import cast as _typed
-from .types import StridedTensorType, TensorType
+from .types import Computed, StridedTensorType, Symbol, TensorType, Told
 from .values import binary, cast, index_value
 
 if TYPE_CHECKING:
@@ -18,38 +18,48 @@ if TYPE_CHECKING:
 
     from .builder import FunctionBuilder
     from .ir import Op
+    from .types import Extent
     from .values import Number
 
 
 def packed_tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Packed:
     """Adds a tensor of numbers of 4 bits to a function: a parameter of half as many bytes."""
     *outer, last = declared.shape or (0,)
-    if not isinstance(last, int) or last % 2 or not declared.rank:
+    if not declared.rank or (isinstance(last, int) and last % 2):
         raise ShapeError(
             f"`{name}` is a tensor of `{declared.dtype}`, of which two share a byte: its last extent is an even "
-            f"number that is known when the kernel is built, not `{last}`",
+            f"number, or a symbol, not `{last}`",
             location=builder.here(),
         )
-    bytes_ = TensorType((*outer, last // 2), dtypes.pair, align=declared.align)
+    shape = (*outer, _half(last))
+    bytes_ = TensorType(shape, dtypes.pair, align=declared.align)
     if declared.strides is not None:
-        strides = _strides_of_bytes(builder, name, declared)
-        bytes_ = StridedTensorType((*outer, last // 2), strides, dtypes.pair, align=declared.align)
+        bytes_ = StridedTensorType(shape, _strides_of_bytes(builder, name, declared), dtypes.pair, align=declared.align)
     parameter = builder.add_parameter(name, bytes_)
+    # What symbols are that stand for themselves follows from the bytes when they are asked for (`tilec.extents`).
+    if isinstance(last, Computed):
+        builder.bind_twice(last, _typed("Computed", shape[-1]))
+    for stride, half in zip(declared.strides or (), bytes_.strides or (), strict=True):
+        if isinstance(stride, Symbol):
+            builder.bind_twice(stride, _typed("Symbol", half))
     stored = Buffer(parameter.value, bytes_.shape, dtypes.uint8, "global", parameter=parameter)
     return Packed(stored, declared.shape, _typed("dtypes.Format", declared.dtype))
 
 
-def _strides_of_bytes(builder: FunctionBuilder, name: str, declared: TensorType) -> list[int]:
+def _half(extent: Extent) -> Extent:
+    return Computed.half(extent) if isinstance(extent, Symbol) else extent // 2
+
+
+def _strides_of_bytes(builder: FunctionBuilder, name: str, declared: TensorType) -> list[Extent]:
     """Returns the strides of the bytes: rows begin with whole ones, and the two elements of one are neighbours."""
     *rows, last = declared.strides or (0,)
-    halves = [stride // 2 for stride in rows if isinstance(stride, int) and stride % 2 == 0]
-    if last != 1 or len(halves) != len(rows):
+    if isinstance(last, Symbol) or last != 1 or any(isinstance(stride, int) and stride % 2 for stride in rows):
         raise ShapeError(
             f"`{name}` is a tensor of `{declared.dtype}`, of which two share a byte: its last stride is 1, and the "
-            f"others are even numbers that are known when the kernel is built, not `{declared.strides}`",
+            f"others are even numbers, or symbols, not `{declared.strides}`",
             location=builder.here(),
         )
-    return [*halves, 1]
+    return [*(Told(Computed.half(s)) if isinstance(s, Symbol) else s // 2 for s in rows), 1]
 
 
 class Packed(Buffer):

@@ -110,7 +110,7 @@ class Formula:
     def value(self, find: Callable[[tuple[int, int]], Any]) -> Any:
         """Returns it; `find` returns an extent of an argument."""
         found = self._extent.value({name: find(place) for name, place in self._places.items()})
-        if isinstance(found, int) and found < 0:
+        if (isinstance(found, int) and found < 0) or isinstance(found, float):
             raise ShapeError(f"the extent `{self._name}` of a result is {found}")
         return found
 

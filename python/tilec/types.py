@@ -60,6 +60,11 @@ class Computed(Symbol):
     def _is_call(self) -> bool:
         return not _OPERATORS[self._op][0]
 
+    @classmethod
+    def half(cls, extent: Extent) -> Computed:
+        """Returns the extent of which a symbol is twice as much: that of the bytes that two elements share each."""
+        return cls("exactdiv", extent, 2)
+
     def symbols(self) -> Iterator[Symbol]:
         for operand in self._operands:
             if isinstance(operand, Symbol):
@@ -97,7 +102,7 @@ class Computed(Symbol):
         """
         unknown = [not all(is_known(s.name) for s in e.symbols()) for e in self._operands if isinstance(e, Symbol)]
         left, right = self._operands
-        if sum(unknown) != 1 or self._op not in ("add", "sub", "mul"):
+        if sum(unknown) != 1 or self._op not in ("add", "sub", "mul", "exactdiv"):
             return None
         is_left = isinstance(left, Symbol) and unknown[0]
         wanted, other = (left, right) if is_left else (right, left)
@@ -107,6 +112,8 @@ class Computed(Symbol):
             rest = Computed("sub", value, other)
         elif self._op == "sub":
             rest = Computed("add", value, other) if is_left else Computed("sub", other, value)
+        elif self._op == "exactdiv":
+            rest = Computed("mul", value, other)
         elif isinstance(other, int) and other < 1:
             return None
         else:
@@ -115,10 +122,17 @@ class Computed(Symbol):
 
 
 class Told(Symbol):
-    """A computed extent as the tensor says it, which is computed no more."""
+    """A computed extent or stride as the tensor says it, which is computed no more."""
 
     def __init__(self, extent: Computed) -> None:
         self.name = extent.name
+        self.of = extent
+        """How it would be computed."""
+
+
+def _divided(a: Any, b: Any) -> Any:
+    """Divides exactly: what is no integer is a number that no extent is."""
+    return a // b if a % b == 0 else a / b
 
 
 _OPERATORS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
@@ -126,18 +140,24 @@ _OPERATORS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "sub": ("-", operator.sub),
     "mul": ("*", operator.mul),
     "floordiv": ("//", operator.floordiv),
+    "exactdiv": ("/", _divided),
     "mod": ("%", operator.mod),
     "ceildiv": ("", lambda a, b: -(-a // b)),
     "min": ("", min),
     "max": ("", max),
 }
-"""How extents are computed of extents, and how that is written; as a call if there is no operator."""
+"""How extents are computed of extents, and how that is written; as a call if there is no operator. Programs do not
+write `exactdiv`."""
 
 
 def computed(op: str, left: Any, right: Any) -> Computed:
     """Returns the extent that an operator makes of symbols outside of a function."""
     if op not in _OPERATORS:
-        remedy = ": divide with `//`" if op == "div" else f"; extents are computed by {', '.join(_OPERATORS)}"
+        remedy = (
+            ": divide with `//`"
+            if op == "div"
+            else f"; extents are computed by {', '.join(o for o in _OPERATORS if o != 'exactdiv')}"
+        )
         raise ShapeError(f"`{left}` and `{right}` make no extent here by `{op}`{remedy}", location=here())
     return Computed(op, *(_operand(operand) for operand in (left, right)))
 

@@ -175,12 +175,48 @@ def strided(name):
     return f, (q,), (np.zeros((2, *x.shape), np.float32),), (np.stack([x, x[..., ::-1]]),)
 
 
+def symbolic(name):
+    """Extents and strides that a call tells, computed ones too, of tensors whose elements share bytes."""
+    rows, columns = 4, 24
+
+    @T.prim_func
+    def f(
+        X: T.Tensor((rows, T.dynamic("n")), name),
+        Y: T.StridedTensor((T.dynamic("m"), T.dynamic("n") * 2), (T.dynamic("s"), 1), name),
+        Z: T.Tensor((2, rows, T.dynamic("n")), "float32"),
+        W: T.Tensor((rows, 4), "int64"),
+    ):
+        n, s = X.shape[1], T.dynamic("s")
+        with T.Kernel(rows, threads=32) as b:
+            tile = T.alloc_shared((1, 16), name)
+            T.copy(X[b, 16], tile)
+            for i in T.serial(n):
+                Z[0, b, i] = T.cast(X[b, i], "float32") + T.cast(Y[2 * b, n + i], "float32")
+            for i in T.Parallel(16):
+                Z[1, b, i] = T.cast(tile[0, i], "float32")
+            W[b, 0] = n
+            W[b, 1] = Y.shape[0]
+            W[b, 2] = Y.shape[1]
+            W[b, 3] = s
+
+    random = np.random.default_rng(5)
+    q = random.integers(0, 256, (rows, columns // 2)).astype(np.uint8)
+    wide = random.integers(0, 256, (2 * rows, columns + 6)).astype(np.uint8)[:, :columns]
+    x, y = (decoded(taken_apart(codes), name).astype(np.float32) for codes in (q, wide))
+    z = np.zeros((2, rows, columns), np.float32)
+    exact = np.stack([x + y[::2, columns:], z[0]])
+    exact[1, :, : columns - 16] = x[:, 16:]
+    told = np.tile(np.int64([columns, 2 * rows, 2 * columns, 2 * columns + 12]), (rows, 1))
+    return f, (q, wide), (z, np.zeros((rows, 4), np.int64)), (exact, told)
+
+
 CASES = {
     **{f"conversions_{name}": conversions(name) for name in (*FLOATS, "int4", "uint4")},
     **{f"integers_{name}": integers(name) for name in ("float8_e4m3fnuz", *PACKED)},
     **{f"products_{name}": products(name) for name in PACKED},
     **{f"stored_{name}": stored(name) for name in PACKED},
     **{f"strided_{name}": strided(name) for name in PACKED},
+    **{f"symbolic_{name}": symbolic(name) for name in PACKED},
     **{f"read_{name}": read(name) for name in PACKED},
 }
 """For each program its arguments, its results as they are before, and what they are after."""

@@ -75,7 +75,10 @@ class EagerTensor:
         shape = (*self._shape[:-1], 2 * self._shape[-1]) if is_packed else self._shape
         self._solve("shape", annotation.raw_shape, shape)
         if isinstance(annotation, StridedTensorType) and any(isinstance(s, Const) for s in annotation.raw_strides):
-            self._solve("stride", annotation.raw_strides, self._strides())
+            strides = self._strides()
+            if is_packed:
+                strides = [*(2 * stride for stride in strides[:-1]), *strides[-1:]]
+            self._solve("stride", annotation.raw_strides, strides)
         if annotation.align > self._alignment:
             annotation = annotation.with_alignment(self._alignment)
         return tensor(self._builder, self.name, annotation)
