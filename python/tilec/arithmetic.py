@@ -21,7 +21,7 @@ from .operators import Operators
 from .ranges import Range, combine, wrapped
 from .typed import TYPE_CHECKING
 from .typed import cast as _typed
-from .types import computed, is_symbol
+from .types import Symbol, computed, is_symbol, makes_extents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,15 @@ def binary(op: str, left: Any, right: Any) -> Any:
     a, b = simplify(left), simplify(right)
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return _fold(op, a, b)
+    found = _of_values(op, a, b)
+    if isinstance(found, Expr) and found is not a and found is not b and makes_extents(op):
+        parts = [v.extent if isinstance(v, Expr) else v for v in (a, b)]
+        if all(isinstance(part, int | Symbol) for part in parts):
+            found.extent = computed(op, *parts)
+    return found
+
+
+def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     if op in ("min", "max") and (stored := _bytes_of_floats(a, b)) is not None:
         found = binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b)))
         narrow = cast(found, stored)

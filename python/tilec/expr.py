@@ -33,7 +33,7 @@ class Expr(Operators):
     `range` is what is known of an integer; its type's range if nothing is.
     """
 
-    __slots__ = ("_linear", "_range", "_value", "const", "dtype")
+    __slots__ = ("_linear", "_range", "_value", "const", "dtype", "extent")
 
     def __init__(
         self,
@@ -49,6 +49,8 @@ class Expr(Operators):
         self.const = const
         self._range = bounds
         self._linear = linear
+        self.extent: Symbol | None = None
+        """What it is to calls that allocate a tensor of this extent, for what is known before a kernel begins."""
 
     @property
     def value(self) -> Value:
@@ -208,7 +210,10 @@ def _symbol(symbol: Symbol) -> Expr:
             location=here(),
         )
     value, bounds = builder.dim(symbol)
-    return Expr(value, bounds=bounds)
+    found = Expr(value, bounds=bounds)
+    if builder.kernel_block is None:
+        found.extent = symbol
+    return found
 
 
 def static_int(value: Any, what: str) -> int:

@@ -13,13 +13,16 @@ from __future__ import annotations
 from .errors import ArgumentError, ShapeError
 from .ranges import EXTENTS
 from .typed import TYPE_CHECKING
-from .types import Computed, Symbol, TensorType, Told
+from .types import Computed, Given, Symbol, TensorType, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from .builder import Parameter, PrimFunc
+
+    Place = tuple[int, int | None]
+    """A parameter, and its dimension, or that it is a number itself."""
 
 
 def computed_extents(parameters: Sequence[Parameter]) -> list[tuple[str, int, Computed]]:
@@ -33,10 +36,13 @@ def computed_extents(parameters: Sequence[Parameter]) -> list[tuple[str, int, Co
     ]
 
 
-def places(parameters: Sequence[Parameter]) -> dict[str, tuple[int, int]]:
-    """Returns the first parameter and dimension where each symbol stands, computed ones included."""
-    found: dict[str, tuple[int, int]] = {}
+def places(parameters: Sequence[Parameter]) -> dict[str, Place]:
+    """Returns the first parameter and dimension where each symbol stands, computed ones included, and where integers
+    are given."""
+    found: dict[str, Place] = {}
     for i, parameter in enumerate(parameters):
+        if parameter.type.dtype.is_integer and not isinstance(parameter.type, TensorType):
+            found[Given(parameter.name).name] = (i, None)
         if isinstance(parameter.type, TensorType):
             for d, extent in enumerate(parameter.type.shape):
                 if isinstance(extent, Symbol):
@@ -145,8 +151,10 @@ class CheckedExtents:
             raise ShapeError(wrong)
         return self._launch(*values)
 
-    def _extent(self, value: Any, parameter: int, dimension: int) -> int | None:
-        """Returns an extent of an argument, or nothing of one that the launch refuses."""
+    def _extent(self, value: Any, parameter: int, dimension: int | None) -> int | None:
+        """Returns an extent of an argument, or what it is, or nothing of one that the launch refuses."""
+        if dimension is None:
+            return int(value) if hasattr(value, "__index__") else None
         shape = getattr(value, "shape", None)
         if shape is None:
             name = self._parameters[parameter].name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .buffers import Buffer, Handle
 from .packed import packed_tensor
 from .typed import TYPE_CHECKING
-from .types import PointerType, TensorType
+from .types import Given, PointerType, TensorType
 from .values import Expr
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ def argument(
         return Handle(name, declared.dtype)
     if isinstance(declared, TensorType):
         return tensor(builder, name, declared)
-    return Expr(builder.add_parameter(name, declared).value, declared.dtype)
+    found = Expr(builder.add_parameter(name, declared).value, declared.dtype)
+    if declared.dtype.is_integer:
+        found.extent = Given(name)
+    return found
 
 
 def tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Buffer:

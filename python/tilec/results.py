@@ -6,7 +6,7 @@ import functools
 import sys
 
 from . import _tl
-from .errors import LaunchError, RankError, ShapeError
+from .errors import ArgumentError, LaunchError, RankError, ShapeError
 from .extents import places, solved
 from .typed import TYPE_CHECKING
 from .types import Computed, Symbol, TensorType
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .builder import Parameter, PrimFunc
     from .dtypes import DType
+    from .extents import Place
 
 
 class Results:
@@ -61,9 +62,14 @@ class Results:
         numbers = {result: place for place, result in self._places}
         made: list[tuple[int, Any, Sequence[int | tuple[int, int]]]] = []
         for i, result in enumerate(self.made):
-            extents = [extent for extent in result.extents if not isinstance(extent, Formula)]
-            if len(extents) < len(result.extents):  # they are computed at each call
-                return None
+            extents: list[int | tuple[int, int]] = []
+            for extent in result.extents:
+                if isinstance(extent, int):
+                    extents.append(extent)
+                elif isinstance(extent, Formula) or extent[1] is None:  # it is computed, or given, at each call
+                    return None
+                else:
+                    extents.append((extent[0], extent[1]))
             made.append((numbers[i], result.torch_dtype, extents))
         kinds = [torch.Tensor, torch.nn.Parameter]
         return _tl.ResultCall(launch, len(self.arguments), like, kinds, made, self.count)
@@ -102,12 +108,12 @@ class Results:
 class Formula:
     """An extent that is computed of arguments' extents, each by its argument and dimension."""
 
-    def __init__(self, name: str, extent: Computed, places: Mapping[str, tuple[int, int]]) -> None:
+    def __init__(self, name: str, extent: Computed, places: Mapping[str, Place]) -> None:
         self._name = name
         self._extent = extent
         self._places = places
 
-    def value(self, find: Callable[[tuple[int, int]], Any]) -> Any:
+    def value(self, find: Callable[[Place], Any]) -> Any:
         """Returns it; `find` returns an extent of an argument."""
         found = self._extent.value({name: find(place) for name, place in self._places.items()})
         if (isinstance(found, int) and found < 0) or isinstance(found, float):
@@ -116,7 +122,7 @@ class Formula:
 
 
 if TYPE_CHECKING:
-    Extent = int | tuple[int, int] | Formula
+    Extent = int | Place | Formula
 
 
 class Result:
@@ -130,7 +136,10 @@ class Result:
 
     def shape(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Returns the extents that it has for these arguments; they may be symbols of PyTorch."""
-        return self._constant or tuple([self._extent(e, arguments) for e in self.extents])
+        shape = self._constant or tuple([self._extent(e, arguments) for e in self.extents])
+        if any(isinstance(e, int) and e < 0 for e in shape):
+            raise ShapeError(f"the result `{self._parameter.name}` would have the shape {shape}")
+        return shape
 
     def allocate(self, arguments: Sequence[Any], like: Any, *, is_cuda: bool) -> Any:
         """Returns an empty tensor of the framework and on the device of `like`, or an `Array`."""
@@ -158,11 +167,20 @@ class Result:
         if isinstance(extent, Formula):
             return extent.value(lambda place: self._extent(place, arguments))
         place, dim = extent
+        if dim is None:
+            return self._given(self._arguments[place].name, arguments[place])
         try:
             return arguments[place].shape[dim]
         except (AttributeError, IndexError):
             name, result = self._arguments[place].name, self._parameter.name
             raise RankError(f"`{name}` has no dimension {dim}, whose extent the result `{result}` is to have") from None
+
+    def _given(self, name: str, value: Any) -> Any:
+        """Returns an integer that an extent follows from, which may be a symbol of PyTorch."""
+        if not hasattr(value, "__index__"):
+            result = self._parameter.name
+            raise ArgumentError(f"`{name}` must be an integer, of which `{result}` is made, not `{value!r}`")
+        return value
 
 
 def _allocate(shape: tuple[int, ...], dtype: DType, like: Any, *, is_cuda: bool) -> Any:

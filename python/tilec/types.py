@@ -130,6 +130,13 @@ class Told(Symbol):
         """How it would be computed."""
 
 
+class Given(Symbol):
+    """An integer that a call is given as a scalar parameter, as an extent of what it allocates."""
+
+    def __init__(self, parameter: str) -> None:
+        self.name = f"int({parameter})"
+
+
 def _divided(a: Any, b: Any) -> Any:
     """Divides exactly: what is no integer is a number that no extent is."""
     return a // b if a % b == 0 else a / b
@@ -148,6 +155,11 @@ _OPERATORS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 }
 """How extents are computed of extents, and how that is written; as a call if there is no operator. Programs do not
 write `exactdiv`."""
+
+
+def makes_extents(op: str) -> bool:
+    """Whether there are extents that are computed by an operator."""
+    return op in _OPERATORS
 
 
 def computed(op: str, left: Any, right: Any) -> Computed:
@@ -254,7 +266,7 @@ def checked_extent(value: Any, what: str) -> Extent:
         return value.value
     if isinstance(value, Symbol):
         return value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if (isinstance(value, bool | Operators) or not hasattr(value, "__index__")) and not isinstance(value, Const):
         raise ShapeError(f"{what} must be an integer or a `T.dynamic` symbol, not `{value!r}`", location=here())
     number = value.__index__()
     if number < 0:

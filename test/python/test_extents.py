@@ -10,7 +10,7 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec.errors import ShapeError, TargetError, TLSyntaxError
+from tilec.errors import ArgumentError, ShapeError, TargetError, TLSyntaxError
 
 m, n = T.dynamic("m, n")
 half = m // 2
@@ -320,3 +320,73 @@ def test_they_may_be_written_before_a_tensor_tells_the_symbol() -> None:
             A = T.match_buffer(a, (k,), "int32")
             with T.Kernel(count, threads=32):
                 A[0] = 0
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t["target"])
+def test_results_have_extents_that_are_computed_in_the_function(target: dict[str, str]) -> None:
+    @tilec.jit(**target)
+    def repeated(A):
+        length = T.dynamic("length")
+        A: T.Tensor[[length], T.int32]
+        count = 2 * length
+        B = T.empty((count + 1,), T.int32)
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(64):
+                if i < count + 1:
+                    B[i] = A[i % length]
+        return B
+
+    for size in (3, 8):
+        np.testing.assert_array_equal(repeated(np.arange(size, dtype=np.int32)), np.arange(2 * size + 1) % size)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t["target"])
+def test_results_have_extents_that_are_given(target: dict[str, str]) -> None:
+    @tilec.jit(**target)
+    def counted(size: T.int32):
+        A = T.empty((size,), T.int32)
+        B = T.empty((2, size * 2), T.int4)
+        with T.Kernel(1, threads=32):
+            for i in T.serial(A.shape[0]):
+                A[i] = size - i
+        return A, B
+
+    for size in (5, 2):
+        a, b = counted(size)
+        np.testing.assert_array_equal(np.asarray(a), np.arange(size, 0, -1))
+        assert b.shape == (2, size)
+    with pytest.raises(ShapeError, match=r"the result `out0` would have the shape \(-1,\)"):
+        counted(-1)
+    with pytest.raises(ArgumentError, match="`size` must be an integer, of which `out0` is made, not `0.5`"):
+        counted(0.5)
+
+
+def test_a_stored_result_follows_what_is_given_again() -> None:
+    """A call like the one before does not keep its extents."""
+    torch = pytest.importorskip("torch")
+
+    @tilec.jit(target="cpu")
+    def taken(A, size: T.int32):
+        length = T.dynamic("length")
+        A: T.Tensor[[length], T.int32]
+        B = T.empty((size,), T.int32)
+        with T.Kernel(1, threads=32):
+            for i in T.serial(size):
+                B[i] = A[i]
+        return B
+
+    a = torch.arange(10, dtype=torch.int32)
+    for size in (3, 3, 7, 1, 7):
+        assert torch.equal(taken(a, size), a[:size])
+
+
+def test_a_tensor_that_is_passed_has_no_extent_that_is_given() -> None:
+    with pytest.raises(ShapeError, match="an extent must be an integer or a `T.dynamic` symbol"):
+
+        @tilec.jit(target="cpu")
+        def f(A, size: T.int32):
+            A: T.Tensor[[size], T.int32]
+            with T.Kernel(1, threads=32):
+                A[0] = 1
+
+        f(np.zeros(4, np.int32), 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import tilec
@@ -173,6 +174,39 @@ def test_missing_annotation():
 
 
 # Loops.
+
+
+def test_tensors_are_annotated_in_the_body():
+    @T.prim_func
+    def f(A, n: T.int32, B):
+        m = T.dynamic("m")
+        A: T.Tensor[[m], T.float32]
+        B: T.Tensor[[m * 2], T.float32]
+        C = T.empty((m,), T.float32)
+        with T.Kernel(1, threads=32):
+            for i in T.serial(m):
+                C[i] = A[i] + B[2 * i] + T.cast(n, T.float32)
+        return C
+
+    assert [p.name for p in f.parameters] == ["A", "n", "B", "out0"]
+    a, b = np.arange(5, dtype=np.float32), np.arange(10, dtype=np.float32)
+    np.testing.assert_array_equal(tilec.compile(f, target="cpu")(a, 7, b), a + b[::2] + 7)
+
+    with pytest.raises(TLSyntaxError, match="annotate `A` before it is used"):
+
+        @T.prim_func
+        def late(A):
+            with T.Kernel(A.shape[0]):
+                pass
+            A: T.Tensor[[8], T.float32]
+
+    with pytest.raises(ShapeError, match="`N` of `A` is a `T.const`"):
+
+        @T.prim_func
+        def constant(A):
+            A: T.Tensor[[T.const("N")], T.float32]
+            with T.Kernel(1):
+                pass
 
 
 def test_range_is_a_loop_of_the_kernel(ir):

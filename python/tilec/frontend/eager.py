@@ -6,6 +6,7 @@ from .. import dtypes
 from ..buffers import Buffer
 from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
+from ..expr import Expr
 from ..location import here
 from ..parameters import tensor
 from ..typed import TYPE_CHECKING
@@ -140,6 +141,42 @@ class ImaginedTensor(EagerTensor):
         return f"{self.name}, which is not given"
 
 
+class DeclaredTensor(EagerTensor):
+    """A tensor parameter of a function that is compiled before it is called, whose type its body says."""
+
+    def __init__(self, builder: FunctionBuilder, name: str) -> None:
+        self._builder = builder
+        self.name = name
+        self.asked = set()
+        self._is_declared = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        self._reject()
+
+    def declare(self, annotation: Any) -> Buffer:
+        """Makes it a parameter of the type that the annotation says."""
+        if not isinstance(annotation, TensorType):
+            raise DTypeError(
+                f"`{self.name}` is a tensor: annotate it with `T.Tensor[shape, dtype]`", location=self._builder.here()
+            )
+        for extent in annotation.constants:
+            if extent.value is not None:
+                continue
+            raise ShapeError(
+                f"`{extent.name}` of `{self.name}` is a `T.const`, which functions of `@tilec.jit` take from tensors: "
+                f"use a number, or `T.dynamic`",
+                location=self._builder.here(),
+            )
+        self._is_declared = True
+        return tensor(self._builder, self.name, annotation)
+
+    def require(self) -> None:
+        """Raises unless its type was said."""
+        if not self._is_declared:
+            self._reject()
+
+
 def const(names: str) -> Any:
     """Returns an extent that is fixed when an eager function is called, or a tuple of them for several names.
 
@@ -171,7 +208,8 @@ def empty(*shape: Any, dtype: Any = None) -> Buffer:
     Calls of the compiled function return it, too, and do not take it; it is the function's last parameter.
 
     - `shape`: extents, which may be of `T.const` or `T.dynamic`: `T.empty((M, N), T.float16)`, or one by one,
-      `T.empty(M, N, dtype=T.float16)`.
+      `T.empty(M, N, dtype=T.float16)`. They may be computed of these, and of parameters that are integers, by the
+      operators of extents, in front of the kernel: `T.empty((2 * m + 1,), T.float16)`.
     - `dtype`: the element type, which may also stand behind the shape; `float32` if none is given.
 
     >>> @tilec.jit
@@ -185,6 +223,7 @@ def empty(*shape: Any, dtype: Any = None) -> Buffer:
     ...     return B
     """
     extents, element = _shape_and_type(shape, dtype)
+    extents = tuple(e.extent if isinstance(e, Expr) and e.extent is not None else e for e in extents)
     builder = current()
     result = tensor(builder, f"out{len(builder.outputs)}", TensorType(extents, element))
     builder.outputs.append(builder.parameters[-1])

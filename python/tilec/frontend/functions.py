@@ -28,7 +28,7 @@ from ..parameters import argument
 from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import annotation_type
-from .eager import result_numbers
+from .eager import DeclaredTensor, result_numbers
 
 if TYPE_CHECKING:
     import inspect
@@ -55,9 +55,10 @@ _OTHER_WORDS = {
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
     """Builds a function of the `tl` dialect from a Python function, a `T.PrimFunc`.
 
-    The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type; results may be made by `T.empty`
-    and returned. The body is run once, now; `for`, `while`, `if`, `and`, `or`, `not` and comparisons of values that are
-    known only when the kernel runs become the kernel's.
+    The parameters are annotated with `T.Tensor`, `T.StridedTensor` or a scalar type, tensors also by statements of the
+    body, `A: T.Tensor((64,), "float32")`; results may be made by `T.empty` and returned. The body is run once, now;
+    `for`, `while`, `if`, `and`, `or`, `not` and comparisons of values that are known only when the kernel runs become
+    the kernel's.
 
     - `func`: the function; `@T.prim_func()` is the same as `@T.prim_func`.
     - `eager_jit`: a hint for another compiler, which must be False: functions of `@tilec.jit` need no decorator.
@@ -93,7 +94,7 @@ def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
 def _trace(
     function: FunctionType, annotations: Mapping[str, Any], prepare: Callable[[FunctionBuilder], None]
 ) -> PrimFunc:
-    from .rewrite import original, rewrite
+    from .rewrite import annotated_in_body, original, rewrite
 
     code = original(function).__code__
     if code.co_kwonlyargcount:
@@ -118,14 +119,22 @@ def _trace(
     made = rewrite(function)
     builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
     prepare(builder)
+    in_body = annotated_in_body(function) if any(name not in annotations for name in parameters) else frozenset[str]()
     try:
-        arguments = [argument(builder, n, annotation_type(n, annotations.get(n))) for n in parameters]
+        arguments = [
+            DeclaredTensor(builder, n)
+            if n in in_body and n not in annotations
+            else argument(builder, n, annotation_type(n, annotations.get(n)))
+            for n in parameters
+        ]
     except DTypeError as error:
         error.location = error.location or definition(function)
         raise
     with builder.active(), explained():
         result = made(*arguments)
     for name, given in zip(parameters, arguments, strict=True):
+        if isinstance(given, DeclaredTensor):
+            given.require()
         if isinstance(given, Handle) and given.tensor is None:
             raise TLSyntaxError(
                 f"`{name}` of `{function.__name__}` is a pointer of which no tensor is made: write "

@@ -70,6 +70,19 @@ _NO_ELSE = (
 )
 
 
+def annotated_in_body(function: FunctionType) -> frozenset[str]:
+    """Returns the names that statements of a function annotate without a value, as parameters of eager functions are.
+
+    Of a function without source there are none: rewriting it says so.
+    """
+    try:
+        tree = parse(function)
+    except TLSyntaxError:
+        return frozenset()
+    found = [s for s in tree.body if isinstance(s, ast.AnnAssign) and s.value is None]
+    return frozenset(s.target.id for s in found if isinstance(s.target, ast.Name))
+
+
 def parse(function: FunctionType) -> ast.FunctionDef:
     """Returns the syntax tree of a function, with the positions that it has in its file."""
     code = original(function).__code__
