@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import ieee_programs
 import tilec
 import tilec.language as T
 from tilec.errors import ArgumentError
@@ -86,6 +87,13 @@ def test_results_are_rounded_as_asked_for(name, dtype):
         assert [np.signbit(v) for v in y[:, 1]] == [False, False, False, True]  # 1 - 1
 
 
+@pytest.mark.parametrize("options", [{}, {"fast_math": True}], ids=["exact", "fast"])
+@pytest.mark.parametrize("target", [{"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}], ids=["cpu", "sim"])
+@pytest.mark.parametrize("name", ieee_programs.ARGUMENTS)
+def test_float64_is_rounded_as_asked_for(name, target, options):
+    ieee_programs.check(name, lambda program, *arrays: tilec.compile(program, **target, **options)(*arrays))
+
+
 def test_one_over_the_root_is_rounded_to_nearest():
     @T.prim_func
     def f(X: T.Tensor((N,), "float32"), Y: T.Tensor((N,), "float32")):
@@ -115,17 +123,12 @@ def test_infinities_and_nan():
 
 
 def test_what_is_no_mode():
-    def use(*arguments):
+    with pytest.raises(
+        ArgumentError, match='`rounding_mode` of `T.ieee_add` is "rn", "rz", "ru" or "rd", not `\'up\'`'
+    ):
+
         @T.prim_func
         def f(X: T.Tensor((4,), "float64")):
             with T.Kernel(1, threads=32):
                 for i in T.Parallel(4):
-                    X[i] = T.ieee_add(X[i], X[i], *arguments)
-
-    use("rn")
-    with pytest.raises(
-        ArgumentError, match='`rounding_mode` of `T.ieee_add` is "rn", "rz", "ru" or "rd", not `\'up\'`'
-    ):
-        use("up")
-    with pytest.raises(ArgumentError, match='`T.ieee_add` of `float64` rounds to nearest only, and not by "rz"'):
-        use("rz")
+                    X[i] = T.ieee_add(X[i], X[i], "up")

@@ -3,7 +3,7 @@
 Modes are "rn", to nearest even, "rz", towards zero, "ru", upwards, and "rd", downwards. To nearest they are the
 operators, correctly rounded as those are, and as those joined or loosened: a product that is added may become an `fma`,
 and `fast_math` loosens `/` and `sqrt`. In a direction a result is computed in `float64`, where what is lost is known
-exactly, and rounded once. So of `float64` itself there is "rn" only.
+exactly, and rounded once; one of `float64` itself by `directed`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..errors import ArgumentError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..values import Expr, binary, expr, negative, select
+from . import directed
 from .bits import reinterpret
 from .conversions import cast
 from .functions import float_operands, fma
@@ -65,7 +66,12 @@ def _root(a: Any) -> Any:
 
 
 def _rounded(
-    name: str, mode: str, numbers: tuple[Any, ...], plain: Callable[..., Any], exact: Callable[..., Any]
+    name: str,
+    mode: str,
+    numbers: tuple[Any, ...],
+    plain: Callable[..., Any],
+    exact: Callable[..., Any],
+    in_double: Callable[..., Any],
 ) -> Any:
     if mode not in _MODES:
         raise ArgumentError(
@@ -78,10 +84,7 @@ def _rounded(
         operands = [expr(number, dtypes.float32) for number in operands]
     dtype = operands[0].dtype
     if dtype is dtypes.float64:
-        raise ArgumentError(
-            f'`T.{name}` of `float64` rounds to nearest only, and not by "{mode}": nothing is wider to compute it in',
-            location=place(),
-        )
+        return in_double(*operands, mode)
     wide = [expr(number, dtypes.float64) for number in operands]
     found = exact(*wide)
     if mode == "rd" and name in ("ieee_add", "ieee_sub", "ieee_fmaf"):
@@ -118,16 +121,20 @@ def _exact_inverse(a: Any) -> Any:
     return _quotient(expr(1.0, dtypes.float64), a)
 
 
+def _inverse_in_double(a: Any, mode: str) -> Any:
+    return directed.divide(expr(1.0, dtypes.float64), a, mode)
+
+
 def _exact_fma(a: Any, b: Any, c: Any) -> Any:
     return _sum(binary("mul", a, b), c)
 
 
 def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
-    """Returns `x + y`, rounded as `rounding_mode` says: "rn", "rz", "ru" or "rd"; of `float64` only "rn".
+    """Returns `x + y`, rounded as `rounding_mode` says: "rn", "rz", "ru" or "rd".
 
     >>> C[0, 0] = T.ieee_add(A[0, 0], B[0, 0], "rz")
     """
-    return _rounded("ieee_add", rounding_mode, (x, y), _add, _sum)
+    return _rounded("ieee_add", rounding_mode, (x, y), _add, _sum, directed.add)
 
 
 def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
@@ -136,7 +143,7 @@ def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     >>> C[0, 0] = T.ieee_sub(A[0, 0], B[0, 0], "rz")
     """
     first, second = float_operands("ieee_sub", x, y)
-    return _rounded("ieee_sub", rounding_mode, (first, negative(second)), _add, _sum)
+    return _rounded("ieee_sub", rounding_mode, (first, negative(second)), _add, _sum, directed.add)
 
 
 def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
@@ -144,7 +151,7 @@ def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
 
     >>> C[0, 0] = T.ieee_mul(A[0, 0], B[0, 0], "rz")
     """
-    return _rounded("ieee_mul", rounding_mode, (x, y), _multiply, _multiply)
+    return _rounded("ieee_mul", rounding_mode, (x, y), _multiply, _multiply, directed.multiply)
 
 
 def fmul(x: Any, y: Any) -> Any:
@@ -160,7 +167,7 @@ def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
 
     >>> C[0, 0] = T.ieee_fmaf(A[0, 0], B[0, 0], C[0, 0], "ru")
     """
-    return _rounded("ieee_fmaf", rounding_mode, (x, y, z), fma, _exact_fma)
+    return _rounded("ieee_fmaf", rounding_mode, (x, y, z), fma, _exact_fma, directed.multiply_add)
 
 
 def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
@@ -168,7 +175,7 @@ def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
 
     >>> C[0, 0] = T.ieee_fdiv(A[0, 0], B[0, 0], "rz")
     """
-    return _rounded("ieee_fdiv", rounding_mode, (x, y), _divide, _quotient)
+    return _rounded("ieee_fdiv", rounding_mode, (x, y), _divide, _quotient, directed.divide)
 
 
 def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Any:
@@ -176,7 +183,7 @@ def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Any:
 
     >>> C[0, 0] = T.ieee_frcp(A[0, 0], "rd")
     """
-    return _rounded("ieee_frcp", rounding_mode, (x,), _invert, _exact_inverse)
+    return _rounded("ieee_frcp", rounding_mode, (x,), _invert, _exact_inverse, _inverse_in_double)
 
 
 def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Any:
@@ -184,7 +191,7 @@ def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Any:
 
     >>> C[0, 0] = T.ieee_fsqrt(A[0, 0], "ru")
     """
-    return _rounded("ieee_fsqrt", rounding_mode, (x,), sqrt, _root)
+    return _rounded("ieee_fsqrt", rounding_mode, (x,), sqrt, _root, directed.root)
 
 
 def ieee_frsqrt(x: Any) -> Any:
