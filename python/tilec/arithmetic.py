@@ -107,6 +107,29 @@ def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     return _int_binary(op, left_value, right_value, dtype)
 
 
+def operate(op: str, left: Any, right: Any) -> Any:
+    """Returns what an operator gives that stands in a program: `binary`, beside numbers as the program means them."""
+    return binary(op, *typed(left, right))
+
+
+def typed(left: Any, right: Any) -> tuple[Any, Any]:
+    """Returns two operands of a program: of Python's numbers those that have a type of their own there get it."""
+    builder = current_or_none()
+    if builder is None or not builder.types_numbers or is_symbol(left) or is_symbol(right):
+        return left, right
+    a, b = simplify(left), simplify(right)
+    return _typed_beside(a, b), _typed_beside(b, a)
+
+
+def _typed_beside(number: Number | Expr, other: Number | Expr) -> Number | Expr:
+    """Returns a Python number in its usual type, if that is wider than the type of the other operand."""
+    if isinstance(number, Expr | bool) or not isinstance(other, Expr):
+        return number
+    usual, dtype = usual_type(number), other.dtype
+    is_same_kind = dtype.is_float if usual.is_float else dtype.is_integer
+    return typed_constant(number, usual) if is_same_kind and dtype.bits < usual.bits else number
+
+
 def _makes_extents(*operands: Any) -> bool:
     """Whether symbols are no values here: outside of a function, and in it where a tensor is still to tell them."""
     builder = current_or_none()

@@ -103,7 +103,9 @@ class Parameter:
 class FunctionBuilder:
     """A function under construction."""
 
-    def __init__(self, name: str, *, location: Location, root: CodeType | None = None) -> None:
+    def __init__(
+        self, name: str, *, location: Location, root: CodeType | None = None, types_numbers: bool = False
+    ) -> None:
         self.name = name
         self.location = location
         self.root = root
@@ -129,6 +131,8 @@ class FunctionBuilder:
         """What is told of each operation, its name and where it came from, before it is there."""
         self.combiner: Callable[[Any, Any], Any] | None = None
         """What combines the numbers of threads, in the body of a `T.attr`."""
+        self.types_numbers = types_numbers
+        """Whether Python's numbers are `int32` and `float32` beside narrower ones, rather than of those's type."""
         self.is_annotating = False
         """Whether symbols take part in extents, rather than being their values."""
         self.outside: dict[Value, Any] = {}

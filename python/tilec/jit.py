@@ -46,6 +46,9 @@ _tracing_eagerly = Lock()
 class JITFunction(_tl.FastCallable):
     """A function that compiles what it says when it is called."""
 
+    types_numbers = False
+    """As of a builder, for functions that are themselves the program."""
+
     def __init__(self, function: FunctionType, scope: Mapping[str, Any], out_idx: Any, options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self._function = function
@@ -325,7 +328,12 @@ class JITFunction(_tl.FastCallable):
         """
         annotations = evaluated_annotations(self._function, self._scope)
         made = rewrite(self._function, parse(self._function))
-        builder = FunctionBuilder(self.name, location=definition(self._function), root=made.__code__)
+        builder = FunctionBuilder(
+            self.name,
+            location=definition(self._function),
+            root=made.__code__,
+            types_numbers=self.types_numbers,
+        )
         builder.constants = extents
         with _tracing_eagerly, builder.active(), explained():
             _set_extents(annotations.values(), builder)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     class Arithmetic(Protocol):
         """What operators do."""
 
+        def operate(self, op: str, left: Any, right: Any, /) -> Any: ...
         def binary(self, op: str, left: Any, right: Any, /) -> Any: ...
         def negative(self, value: Any, /) -> Any: ...
         def absolute(self, value: Any, /) -> Any: ...
@@ -81,76 +82,76 @@ class Operators:
         raise AbsentNameError(lambda: f"a value of the kernel has no `{name}`: {_instead(name)}")
 
     def __add__(self, other: Any) -> Any:
-        return arithmetic.binary("add", self, other)
+        return arithmetic.operate("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return arithmetic.binary("add", other, self)
+        return arithmetic.operate("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return arithmetic.binary("sub", self, other)
+        return arithmetic.operate("sub", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return arithmetic.binary("sub", other, self)
+        return arithmetic.operate("sub", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return arithmetic.binary("mul", self, other)
+        return arithmetic.operate("mul", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return arithmetic.binary("mul", other, self)
+        return arithmetic.operate("mul", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return arithmetic.binary("div", self, other)
+        return arithmetic.operate("div", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return arithmetic.binary("div", other, self)
+        return arithmetic.operate("div", other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return arithmetic.binary("floordiv", self, other)
+        return arithmetic.operate("floordiv", self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return arithmetic.binary("floordiv", other, self)
+        return arithmetic.operate("floordiv", other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return arithmetic.binary("mod", self, other)
+        return arithmetic.operate("mod", self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return arithmetic.binary("mod", other, self)
+        return arithmetic.operate("mod", other, self)
 
     def __pow__(self, other: Any) -> Any:
-        return arithmetic.binary("pow", self, other)
+        return arithmetic.operate("pow", self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return arithmetic.binary("pow", other, self)
+        return arithmetic.operate("pow", other, self)
 
     def __and__(self, other: Any) -> Any:
-        return arithmetic.binary("and", self, other)
+        return arithmetic.operate("and", self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return arithmetic.binary("and", other, self)
+        return arithmetic.operate("and", other, self)
 
     def __or__(self, other: Any) -> Any:
-        return arithmetic.binary("or", self, other)
+        return arithmetic.operate("or", self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return arithmetic.binary("or", other, self)
+        return arithmetic.operate("or", other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return arithmetic.binary("xor", self, other)
+        return arithmetic.operate("xor", self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return arithmetic.binary("xor", other, self)
+        return arithmetic.operate("xor", other, self)
 
     def __lshift__(self, other: Any) -> Any:
-        return arithmetic.binary("shl", self, other)
+        return arithmetic.operate("shl", self, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        return arithmetic.binary("shl", other, self)
+        return arithmetic.operate("shl", other, self)
 
     def __rshift__(self, other: Any) -> Any:
-        return arithmetic.binary("shr", self, other)
+        return arithmetic.operate("shr", self, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        return arithmetic.binary("shr", other, self)
+        return arithmetic.operate("shr", other, self)
 
     def __neg__(self) -> Any:
         return arithmetic.negative(self)
@@ -165,22 +166,22 @@ class Operators:
         return arithmetic.absolute(self)
 
     def __lt__(self, other: Any) -> Any:
-        return arithmetic.binary("lt", self, other)
+        return arithmetic.operate("lt", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return arithmetic.binary("le", self, other)
+        return arithmetic.operate("le", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return arithmetic.binary("gt", self, other)
+        return arithmetic.operate("gt", self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return arithmetic.binary("ge", self, other)
+        return arithmetic.operate("ge", self, other)
 
     def __eq__(self, other: Any) -> Any:
-        return arithmetic.binary("eq", self, other)
+        return arithmetic.operate("eq", self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return arithmetic.binary("ne", self, other)
+        return arithmetic.operate("ne", self, other)
 
     def astype(self, dtype: Any) -> Any:
         """Returns the value converted to `dtype`."""
@@ -228,7 +229,7 @@ class Operators:
             and len(inputs) == 2
             and not any(getattr(i, "ndim", 0) for i in inputs)
         ):
-            return arithmetic.binary(op, *(i.item() if hasattr(i, "item") else i for i in inputs))
+            return arithmetic.operate(op, *(i.item() if hasattr(i, "item") else i for i in inputs))
         arithmetic.refuse(
             self, f"NumPy's `{function.__name__}`", "use functions of the language, such as `T.exp`, on each element"
         )

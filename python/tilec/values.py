@@ -11,8 +11,10 @@ from .arithmetic import (
     float_function,
     is_as_far,
     negative,
+    operate,
     select,
     truth,
+    typed,
     unify,
 )
 from .casts import bounded_index, cast, expr, index_value, to_index
@@ -25,5 +27,6 @@ operators.provide(arithmetic)
 __all__ = [
     "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index", "cast",
     "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "is_as_far", "known",
-    "least", "negative", "select", "simplify", "static_int", "to_index", "truth", "typed_constant", "unify",
+    "least", "negative", "operate", "select", "simplify", "static_int", "to_index", "truth", "typed", "typed_constant",
+    "unify",
 ]  # fmt: skip

@@ -957,3 +957,65 @@ def extents_of_two_names():
     a, w = random(70, 70), random(3, 3, seed=1)
     windows = np.lib.stride_tricks.sliding_window_view(a, w.shape)
     close(shifted(a, w), (windows * w).sum((-1, -2)), 1e-4)
+
+
+def number_types(C, X, Y, Z, i):
+    """What numbers of Python are beside narrower ones, each in a row of its own."""
+    C[0, i] = X[i] - 8
+    C[1, i] = T.Cast("int32", X[i] << 4) + T.if_then_else(X[i] > 100, X[i], -1)
+    C[2, i] = 1 if X[i] == -1 else T.max(X[i] - 100, -3)
+    C[3, i] = Y[i] * 0.1 > 0.1 * Y[i].astype("float32") - 1e-9
+    C[4, i] = T.min(Y[i], 0.1) < T.Cast("float32", T.Cast("float16", 0.1))
+    C[5, i] = (Z[i] * 0x9E3779B1) >> 32
+    C[6, i] = ~X[i] // 2
+    C[7, i] = (Y[i] + 2048) - Y[i]
+
+
+@case("Python's numbers, which are `int32` and `float32` beside narrower ones: `x - 8` of a `uint8`")
+def numbers_of_python():
+    n = 64
+
+    @tilelang.jit
+    def eager(X, Y, Z):
+        X: T.Tensor((n,), T.uint8)
+        Y: T.Tensor((n,), T.float16)
+        Z: T.Tensor((n,), T.uint32)
+        C = T.empty((8, n), T.int32)
+        with T.Kernel(1, threads=n):
+            for i in T.Parallel(n):
+                T.macro(number_types)(C, X, Y, Z, i)
+        return C
+
+    @tilelang.jit(out_idx=[-1])
+    def lazy():
+        @T.prim_func
+        def main(
+            X: T.Tensor((n,), T.uint8),
+            Y: T.Tensor((n,), T.float16),
+            Z: T.Tensor((n,), T.uint32),
+            C: T.Tensor((8, n), T.int32),
+        ):
+            with T.Kernel(1, threads=n):
+                for i in T.Parallel(n):
+                    T.macro(number_types)(C, X, Y, Z, i)
+
+        return main
+
+    x = np.arange(n).astype(np.uint8) * 4
+    y = random(n, dtype="float16")
+    z = np.arange(n).astype(np.uint32) * 123456789
+    x_wide, single, tenth = x.astype(np.int32), y.astype(np.float32), np.float32(0.1)
+    expected = np.stack(
+        [
+            x_wide - 8,
+            (x_wide << 4) + np.where(x > 100, x_wide, -1),
+            np.maximum(x_wide - 100, -3),
+            single * tenth > tenth * single - np.float32(1e-9),
+            np.minimum(single, tenth) < np.float32(np.float16(0.1)),
+            (z.astype(np.int64) * 0x9E3779B1) >> 32,
+            ~x // 2,
+            (y + np.float16(2048)) - y,
+        ]
+    ).astype(np.int32)
+    for found in (eager(x, y, z), lazy()(x, y, z)):
+        np.testing.assert_array_equal(found, expected)

@@ -69,16 +69,20 @@ def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False
     ...         for i in T.Parallel(64):
     ...             B[i] = A[i] + 1
     """
+    return decorated(func, eager_jit, sys._getframe(1).f_locals)
+
+
+def decorated(func: Any, eager_jit: bool, scope: Mapping[str, Any], *, types_numbers: bool = False) -> Any:
+    """Returns what `@T.prim_func` with these arguments is; the rest is as for `trace`."""
     if eager_jit:
         raise ArgumentError(
             "`eager_jit` of `T.prim_func` has no counterpart: put `@tilec.jit` on the function",
             location=locations.here(),
         )
-    caller = sys._getframe(1).f_locals
 
     def decorate(function: Any) -> PrimFunc:
         with ends_in_program:
-            return trace(plain_function(function, "T.prim_func"), caller)
+            return trace(plain_function(function, "T.prim_func"), scope, types_numbers=types_numbers)
 
     if func is None:
         return decorate
@@ -86,13 +90,20 @@ def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False
         return decorate(func)
 
 
-def trace(function: FunctionType, scope: Mapping[str, Any]) -> PrimFunc:
-    """Runs a function on a new builder; `scope` are names that annotations may use."""
-    return _trace(function, evaluated_annotations(function, scope), lambda builder: None)
+def trace(function: FunctionType, scope: Mapping[str, Any], *, types_numbers: bool = False) -> PrimFunc:
+    """Runs a function on a new builder.
+
+    - `scope`: names that annotations may use.
+    - `types_numbers`: as of the builder.
+    """
+    return _trace(function, evaluated_annotations(function, scope), types_numbers, lambda builder: None)
 
 
 def _trace(
-    function: FunctionType, annotations: Mapping[str, Any], prepare: Callable[[FunctionBuilder], None]
+    function: FunctionType,
+    annotations: Mapping[str, Any],
+    types_numbers: bool,
+    prepare: Callable[[FunctionBuilder], None],
 ) -> PrimFunc:
     from .rewrite import annotated_in_body, original, rewrite
 
@@ -117,7 +128,9 @@ def _trace(
             location=definition(function),
         )
     made = rewrite(function)
-    builder = FunctionBuilder(function.__name__, location=definition(function), root=made.__code__)
+    builder = FunctionBuilder(
+        function.__name__, location=definition(function), root=made.__code__, types_numbers=types_numbers
+    )
     prepare(builder)
     in_body = annotated_in_body(function) if any(name not in annotations for name in parameters) else frozenset[str]()
     try:
@@ -150,7 +163,7 @@ def _trace(
         )
     finished = builder.finish()
     finished.results = tuple(result_numbers(builder, result))
-    finished.retrace = functools.partial(_trace, function, annotations)
+    finished.retrace = functools.partial(_trace, function, annotations, types_numbers)
     return finished
 
 

@@ -10,7 +10,7 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, binary, condition, expr, select, simplify
+from ..values import Expr, binary, condition, expr, operate, select, simplify
 from ..vectors import Vector
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def Min(a: Any, b: Any) -> Any:
     >>> T.Min(3, 5)
     3
     """
-    return binary("min", a, b)
+    return operate("min", a, b)
 
 
 def Max(a: Any, b: Any) -> Any:
@@ -262,7 +262,7 @@ def Max(a: Any, b: Any) -> Any:
     >>> T.Max(3, 5)
     5
     """
-    return binary("max", a, b)
+    return operate("max", a, b)
 
 
 def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
@@ -271,7 +271,7 @@ def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
     >>> T.clamp(7, 0, 5)
     5
     """
-    return binary("min", binary("max", dst, min_val), max_val)
+    return operate("min", operate("max", dst, min_val), max_val)
 
 
 def cdiv(a: Any, b: Any) -> Any:

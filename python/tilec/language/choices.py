@@ -15,7 +15,7 @@ from ..buffers import BufferType
 from ..builder import current
 from ..operators import Operators
 from ..typed import TYPE_CHECKING
-from ..values import Expr, beside, cast, common_type, condition, select, simplify
+from ..values import Expr, beside, cast, common_type, condition, select, simplify, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def _beside(value: Any, other: Callable[[], Any]) -> Any:
         return value
     try:
         _, left_out = trace(current(), other, "a branch")
-        return beside(value, left_out)
+        return beside(*typed(value, left_out))
     except Exception:  # what is not computed need not mean anything: a division by zero, or an element of None
         return value
 
@@ -68,14 +68,15 @@ def trace(builder: FunctionBuilder, function: Callable[[], Any], label: str) -> 
 
 def join(builder: FunctionBuilder, chosen: Expr, yes: Traced, no: Traced) -> Any:
     """Builds the choice between two values, of operations that are in no block yet."""
+    a, b = typed(yes[1], no[1])
     if all(is_speculatable(op) for block, _ in (yes, no) for op in block.ops):
         for block, _ in (yes, no):
             splice(builder, block)
-        return select(chosen, yes[1], no[1])
+        return select(chosen, a, b)
     attributes = {_TOTAL: ""} if all(_is_total(op) for block, _ in (yes, no) for op in block.ops) else {}
-    dtype = common_type(yes[1], no[1])
+    dtype = common_type(a, b)
     numbers: list[Expr] = []
-    for block, value in (yes, no):
+    for block, value in ((yes[0], a), (no[0], b)):
         with builder.inside(block):
             numbers.append(cast(value, dtype))
             _ops.scf_yield([numbers[-1].value])

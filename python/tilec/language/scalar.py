@@ -17,8 +17,10 @@ from ..values import (
     greatest,
     least,
     negative,
+    operate,
     select,
     simplify,
+    typed,
     typed_constant,
 )
 from ..values import cast as cast
@@ -62,7 +64,7 @@ def max(a: Any, b: Any, *more: Any) -> Any:
     5
     """
     for item in (b, *more):
-        a = binary("max", a, item)
+        a = operate("max", a, item)
     return a
 
 
@@ -73,7 +75,7 @@ def min(a: Any, b: Any, *more: Any) -> Any:
     3
     """
     for item in (b, *more):
-        a = binary("min", a, item)
+        a = operate("min", a, item)
     return a
 
 
@@ -92,7 +94,7 @@ def pow(x: Any, y: Any) -> Any:
     >>> T.pow(2.0, 3.0)
     8.0
     """
-    return binary("pow", x, y)
+    return operate("pow", x, y)
 
 
 def exp(x: Any) -> Any:
@@ -314,7 +316,7 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
     """
     if callable(a) or callable(b):
         return either(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
-    return select(chosen, a, b)
+    return select(chosen, *typed(a, b))
 
 
 def Select(condition: Any, true_value: Any, false_value: Any, span: Any = None) -> Any:
@@ -324,4 +326,4 @@ def Select(condition: Any, true_value: Any, false_value: Any, span: Any = None) 
 
     >>> C[0, 0] = T.Select(n[0] > 0, A[0, 0], B[0, 0])
     """
-    return select(condition, true_value, false_value)
+    return select(condition, *typed(true_value, false_value))

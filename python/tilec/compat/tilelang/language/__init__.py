@@ -1,14 +1,22 @@
-"""`tilelang.language`: the language, under the name by which programs import it."""
+"""`tilelang.language`: the language, under the name by which programs import it.
+
+One thing differs. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where rule
+I6 of the language gives it the other one's type. Programs that are decorated by the names of this package are built so.
+"""
 
 from __future__ import annotations
 
+import sys
+
 from .... import language as _language
+from ....frontend.functions import decorated as _decorated
 from ....typed import TYPE_CHECKING
 from .. import dtypes as dtypes
 from .fp8 import determine_fp8_type as determine_fp8_type
 from .fp8 import determine_torch_fp8_type as determine_torch_fp8_type
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __tilelang_dialect__ = "cuda"
@@ -22,6 +30,11 @@ globals().update(
         if name.startswith("__") and name[2:3].isalpha() and not name.endswith("__")
     }
 )
+
+
+def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
+    """Builds a function from a Python function; see `tilec.language.prim_func`."""
+    return _decorated(func, eager_jit, sys._getframe(1).f_locals, types_numbers=True)
 
 
 def __getattr__(name: str) -> Any:
