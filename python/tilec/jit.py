@@ -13,7 +13,7 @@ from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
 from .errors import ArgumentError, UnsupportedError, grid_in_brackets, wrong_arguments
-from .frontend.eager import EagerTensor, ImaginedTensor, result_numbers
+from .frontend.eager import DescribedTensor, EagerTensor, ImaginedTensor, result_numbers
 from .frontend.functions import definition, evaluated_annotations, explained
 from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
@@ -135,10 +135,11 @@ class JITFunction(_tl.FastCallable):
     def compile(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """Returns the kernel for these arguments without running it.
 
-        An eager function is compiled for tensors, or without any for extents: those of its `T.const`s, by name, which
-        may be symbols.
+        An eager function is compiled for tensors, or types in their place, or without any for extents: those of its
+        `T.const`s, by name, which may be symbols.
 
         >>> kernel = matmul.compile(a, b)
+        >>> kernel = matmul.compile(T.Tensor((64, 32), "float16"), T.Tensor((32, 64), "float16"))
         >>> kernel = matmul.compile(M=T.dynamic("m"), N=4096, K=4096)
         """
         with ends_in_program:
@@ -281,8 +282,9 @@ class JITFunction(_tl.FastCallable):
 
     def _bind_extents(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Extent]]:
         """Returns what to compile an eager function for: tensors, or extents by name in place of all tensors."""
-        if any(map(is_tensor, (*args, *kwargs.values()))):
-            return self.bind(args, kwargs), {}
+        if any(is_tensor(v) or isinstance(v, TensorType) for v in (*args, *kwargs.values())):
+            bound = self.bind(args, kwargs)
+            return {n: DescribedTensor(n, v) if isinstance(v, TensorType) else v for n, v in bound.items()}, {}
         parameters = self._signature.parameters
         extents = {n: checked_extent(v, f"`{n}`") for n, v in sorted(kwargs.items()) if n not in parameters}
         try:
@@ -318,7 +320,9 @@ class JITFunction(_tl.FastCallable):
         """Returns what all kernels depend on: constants, and the ranks, element types and alignments of tensors."""
         scalars = self.scalars
         return tuple(
-            (n, _tensor_form(v) if is_tensor(v) else reads.frozen(v)) for n, v in bound.items() if n not in scalars
+            (n, _tensor_form(v) if _is_like_a_tensor(v) else reads.frozen(v))
+            for n, v in bound.items()
+            if n not in scalars
         )
 
     def _trace(self, bound: dict[str, Any], extents: dict[str, Extent]) -> tuple[PrimFunc, list[int], _Asked]:
@@ -402,15 +406,23 @@ def _answers(bound: dict[str, Any], asked: _Asked) -> tuple[int, ...]:
     return tuple(bound[n].shape[d] if what == "shape" else strides(bound[n])[d] for n, what, d in asked)
 
 
+def _is_like_a_tensor(value: Any) -> bool:
+    return is_tensor(value) or isinstance(value, DescribedTensor)
+
+
 def _tensor_form(value: Any) -> Any:
-    return (len(value.shape), value.dtype, alignment(value))
+    return (len(value.shape), value.dtype, _alignment(value))
+
+
+def _alignment(value: Any) -> int:
+    return value.align if isinstance(value, DescribedTensor) else alignment(value)
 
 
 def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> EagerTensor | None:
     """Returns what stands for an argument that is a tensor, or would be; None for others."""
     if value is _ABSENT:
         return None if isinstance(annotation, DType) else ImaginedTensor(builder, name)
-    if not is_tensor(value):
+    if not _is_like_a_tensor(value):
         return None
     name_of_type = _dtype_name(value.dtype)
     if isinstance(value.dtype, DType):
@@ -418,7 +430,7 @@ def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: A
     else:  # PyTorch has a type of bytes that two numbers share
         dtype = dtypes.pair if name_of_type == "torch.float4_e2m1fn_x2" else dtypes.dtype(name_of_type)
     shape = [int(e) for e in value.shape]
-    return EagerTensor(builder, name, shape, lambda: strides(value), dtype, alignment(value))
+    return EagerTensor(builder, name, shape, lambda: strides(value), dtype, _alignment(value))
 
 
 def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> Any:

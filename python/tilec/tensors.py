@@ -7,6 +7,7 @@ import functools
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -39,7 +40,12 @@ def strides(tensor: Any) -> tuple[int, ...]:
         return tuple(tensor.stride())
     if getattr(tensor, "strides", None) is not None:
         return tuple(s // tensor.itemsize for s in tensor.strides)
+    return dense_strides(tensor.shape)
+
+
+def dense_strides(shape: Sequence[Any]) -> tuple[int, ...]:
+    """Returns the strides of a contiguous tensor."""
     out = [1]
-    for extent in reversed(tensor.shape[1:]):
+    for extent in reversed(shape[1:]):
         out.append(out[-1] * int(extent))
     return tuple(reversed(out))

@@ -496,6 +496,32 @@ def test_an_eager_function_is_compiled_for_symbols():
     assert more_shared_constants.compile(M=T.dynamic("m")).function.parameters[0].type.shape[0].name == "m"
 
 
+def test_an_eager_function_is_compiled_for_types():
+    kernel = matmul.compile(T.Tensor((24, 5)), B=T.Tensor[[5, 6], T.float32])
+    a, b = np.random.rand(24, 5).astype(np.float32), np.random.rand(5, 6).astype(np.float32)
+    np.testing.assert_allclose(kernel(a, b), a @ b, rtol=1e-5)
+    assert matmul.compile(a, T.Tensor((5, 6), "float32", align=16)).function.parameters[0].type.shape == (24, 5)
+    with pytest.raises(ShapeError, match="dimension 0 of `B` is 7, and `K` is 5 by another tensor"):
+        matmul.compile(a, T.Tensor((7, 6)))
+    with pytest.raises(DTypeError, match="`B` is of `float16`, and its annotation says `float32`"):
+        matmul.compile(a, T.Tensor((5, 6), "float16"))
+    with pytest.raises(ArgumentError, match="`A` is described by a type with symbols: give the numbers, or compile"):
+        matmul.compile(T.Tensor((T.dynamic("m"), 5)), b)
+
+    @tilec.jit(target="cpu")
+    def first_of_rows(A, C):
+        M, step = T.const("M, step")
+        A: T.StridedTensor[[M, 4], [step, 1], T.int32]
+        C: T.Tensor[[M], T.int32]
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(M):
+                C[i] = A[i, 0]
+
+    a, c = np.arange(3 * 8, dtype=np.int32).reshape(3, 8)[:, :4], np.zeros(3, np.int32)
+    first_of_rows.compile(T.StridedTensor((3, 4), (8, 1), "int32"), T.Tensor((3,), "int32"))(a, c)
+    assert c.tolist() == [0, 8, 16]
+
+
 def test_extents_that_make_no_sense():
     with pytest.raises(
         ArgumentError, match=r"extent `K` of `A` is unknown: give it, as in `matmul\.compile\(K=1024\)`"

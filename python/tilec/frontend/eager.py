@@ -9,7 +9,8 @@ from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxE
 from ..expr import Expr
 from ..location import here
 from ..parameters import tensor
-from ..typed import TYPE_CHECKING
+from ..tensors import dense_strides
+from ..typed import TYPE_CHECKING, cast
 from ..types import Const, StridedTensorType, TensorType, as_tuple
 
 if TYPE_CHECKING:
@@ -109,6 +110,29 @@ class EagerTensor:
 
     def __setitem__(self, item: Any, value: Any) -> NoReturn:
         self._reject()
+
+
+class DescribedTensor:
+    """What is in place of an argument of which only the type is given: `f.compile(T.Tensor((64, 64), "float16"))`."""
+
+    def __init__(self, name: str, kind: TensorType) -> None:
+        steps = kind.strides if kind.strides is not None else ()
+        if not all(isinstance(number, int) for number in (*kind.shape, *steps)):
+            raise ArgumentError(
+                f"`{name}` is described by a type with symbols: give the numbers, or compile without tensors for the "
+                f"extents of every `T.const`"
+            )
+        # As the tensors that a call gets: two numbers of 4 bits are a byte.
+        is_packed = kind.dtype.bits == 4
+        shape = cast("tuple[int, ...]", kind.shape)
+        self.shape = (*shape[:-1], shape[-1] // 2) if is_packed else shape
+        self.dtype = dtypes.int8 if is_packed else kind.dtype
+        self.align = kind.align
+        self._strides = cast("tuple[int, ...]", steps) if steps else dense_strides(self.shape)
+
+    def stride(self) -> tuple[int, ...]:
+        """Strides in elements."""
+        return self._strides
 
 
 class ImaginedTensor(EagerTensor):
