@@ -312,6 +312,28 @@ def float_inputs(dtype):
     return make
 
 
+@T.prim_func
+def neighbours(A: T.Tensor((64, 4), "int32"), B: T.Tensor((8, 4), "float32"), P: T.Tensor((2, 64, 4), "int32")):
+    with T.Kernel(1, threads=64):
+        tx = T.get_thread_binding()
+        P[0, tx, 0:2] = T.atomic_addx2(A[tx, T.Ramp(2, 1, 2)], A[tx, T.Ramp(0, 1, 2)], return_prev=True)
+        four = A[tx, 0:4]
+        P[1, tx, 0:4] = T.atomic_addx4(four, four, return_prev=True)
+        x, y = T.atomic_addx2(B[tx % 8, 0], T.float32x2(1, 2), return_prev=True)
+        P[0, tx, 2] = x >= 0
+        P[0, tx, 3] = y.astype("int32") % 2
+
+
+def of_neighbours(a, b, p):
+    p[0, :, :2] = a[:, 2:]
+    a[:, 2:] += a[:, :2]
+    p[1] = a
+    a *= 2
+    b[:, :2] += [8, 16]
+    p[0, :, 2:] = 1, 0
+    return a, b, p
+
+
 # Tiles -------------------------------------------------------------------------------------------------------------
 
 
@@ -387,6 +409,11 @@ CASES = {
         None,
     ),
     "threads_change_what_others_have": Case(per_thread, lambda r: zeros((7, "int32"), (200, "int32")), done_by_threads),
+    "neighbours_are_slices_and_vectors": Case(
+        neighbours,
+        lambda r: [integers(r, 0, 99, (64, 4)), *zeros(((8, 4), "float32"), ((2, 64, 4), "int32"))],
+        of_neighbours,
+    ),
     "an_iteration_is_done_once_by_any_number_of_threads": Case(
         few_iterations, lambda r: zeros((3, "int32"), ((3, 2), "int32"), (4, "int32")), done_once
     ),

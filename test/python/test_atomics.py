@@ -109,6 +109,8 @@ def test_what_names_no_element_is_refused():
     refuse(TLSyntaxError, r"`T.atomic_load` needs an element, such as `C\[i, j\]`, not", lambda A: T.atomic_load(A))
     refuse(TLSyntaxError, "`T.atomic_add` needs an element or a tile, not `3`", lambda A: T.atomic_add(3, A))
     refuse(TLSyntaxError, "`T.atomic_addx2` adds 2 elements from a position on", lambda A: T.atomic_addx2(A[0, 0], 1))
+    refuse(TLSyntaxError, "`T.atomic_addx4` adds 4 elements from a position on",
+           lambda A: T.atomic_addx4(A[0, T.Ramp(0, 1, 2)], A[0, 0]))  # fmt: skip
     refuse(RangeError, "index 16 is out of bounds of dimension 1 of `A`", lambda A: T.atomic_add(A[0, 16], 1))
 
 

@@ -24,6 +24,7 @@ from ..errors import ArgumentError, DTypeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING, cast
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, expr, index_value, to_index
+from ..vectors import Vector
 from .hints import ignored_options
 from .loops import Parallel
 from .tile import for_each_pair
@@ -341,16 +342,33 @@ def atomic_store(dst: Any, src: Any, memory_order: str | None = "seq_cst", *, sc
 # Several elements -----------------------------------------------------------------------------------------------------
 
 
-def _add_neighbours(name: str, count: int, target: Any, value: Any, order: Any, return_prev: bool) -> Any:
-    (to, there), (from_, here) = (_beginning(side, name, count) for side in (target, value))
+def _add_neighbours(name: str, count: int, target: Any, value: Any, order: Any, return_prev: bool) -> Vector | None:
     operation = _Operation(name, "add", order, "device")
-    operation.check(to)
+    places = _places(target, name, count)
+    operation.check(places[0][0])
+    numbers = value.numbers if _is_vector(value, count) else None
+    sources = _places(value, name, count) if numbers is None else ()
     old: list[Expr] = []
-    for i in range(count):
-        moved, read = ([*place[:-1], binary("add", to_index(place[-1]), i)] for place in (there, here))
-        element = from_.load_element(read).results[0]
-        old.append(operation.emit(to, moved, Expr(element, from_.dtype)))
-    return tuple(old) if return_prev else None
+    for i, (to, there) in enumerate(places):
+        if numbers is None:
+            from_, here = sources[i]
+            number = Expr(from_.load_element(here).results[0], from_.dtype)
+        else:
+            number = numbers[i]
+        old.append(operation.emit(to, there, number))
+    return Vector(old) if return_prev else None
+
+
+def _is_vector(side: Any, count: int) -> bool:
+    return isinstance(side, Vector) and len(side) == count
+
+
+def _places(side: Any, name: str, count: int) -> list[tuple[Buffer, list[Number | Expr]]]:
+    """Returns where neighbours are: each of a vector that was read, or as many as are needed from a position on."""
+    if _is_vector(side, count) and all(isinstance(number, Element) for number in side):
+        return [(element.buffer, element.as_place()) for element in side]
+    buffer, place = _beginning(side, name, count)
+    return [(buffer, [*place[:-1], binary("add", to_index(place[-1]), i)]) for i in range(count)]
 
 
 def _beginning(side: Any, name: str, count: int) -> tuple[Buffer, list[Number | Expr]]:
@@ -371,9 +389,11 @@ def _beginning(side: Any, name: str, count: int) -> tuple[Buffer, list[Number | 
 def atomic_addx2(dst: Any, value: Any, return_prev: bool = False, *, memory_order: str | None = None) -> Any:
     """Adds two elements of the last dimension, from `value` on, to two from `dst` on; each is atomic by itself.
 
-    With `return_prev` it returns a tuple of what the two were before. Types are those of `atomic_add`.
+    With `return_prev` it returns a vector of what the two were before. Types are those of `atomic_add`. Either side may
+    be a slice or a vector that was read, as `C[0, T.Ramp(0, 1, 2)]` is, and `value` any vector.
 
     >>> T.atomic_addx2(C[0, 0], A[0, 0])
+    >>> C[1, 0:2] = T.atomic_addx2(C[0, 0:2], A[0, 0:2], return_prev=True)
     """
     return _add_neighbours("atomic_addx2", 2, dst, value, memory_order, return_prev)
 
