@@ -69,6 +69,8 @@ def binary(op: str, left: Any, right: Any) -> Any:
     """Returns `left op right`; both known numbers give a number."""
     if (is_symbol(left) or is_symbol(right)) and _makes_extents(left, right):
         return computed(op, left, right)
+    if op in _COMPARE_FLOAT and is_symbol(left) and is_symbol(right) and repr(left) == repr(right):
+        return op in ("eq", "le", "ge")  # symbols of one name are one
     a, b = simplify(left), simplify(right)
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return _fold(op, a, b)

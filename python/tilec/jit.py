@@ -14,7 +14,7 @@ from .compiler import compile
 from .dtypes import DType
 from .errors import ArgumentError, UnsupportedError, grid_in_brackets, wrong_arguments
 from .frontend.eager import DescribedTensor, EagerTensor, ImaginedTensor, result_numbers
-from .frontend.functions import definition, evaluated_annotations, explained
+from .frontend.functions import definition, evaluated_annotations, explained, require_tensors
 from .frontend.modes import eager_tree
 from .frontend.rewrite import parse, rewrite
 from .location import here
@@ -23,7 +23,7 @@ from .parameters import argument
 from .tensors import alignment, is_tensor, strides
 from .tracebacks import ends_in_program
 from .typed import TYPE_CHECKING
-from .types import ScalarType, TensorType, as_tuple, checked_extent
+from .types import ScalarType, TensorType, annotation_type, as_tuple, checked_extent, is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -345,6 +345,7 @@ class JITFunction(_tl.FastCallable):
             builder.places_of_constants = _places_of_constants(self._tree, tensors)
             arguments = {n: _argument(builder, n, tensors.get(n, v), annotations.get(n)) for n, v in bound.items()}
             results = made(**arguments)
+            require_tensors(builder, arguments.values())
             if unknown := sorted(extents.keys() - builder.named):
                 raise ArgumentError(f"`{self.name}` has no parameter and no `T.const` that is called `{unknown[0]}`")
             builder.order_parameters(bound)
@@ -421,8 +422,8 @@ def _alignment(value: Any) -> int:
 def _eager_tensor(builder: FunctionBuilder, name: str, value: Any, annotation: Any) -> EagerTensor | None:
     """Returns what stands for an argument that is a tensor, or would be; None for others."""
     if value is _ABSENT:
-        return None if isinstance(annotation, DType) else ImaginedTensor(builder, name)
-    if not _is_like_a_tensor(value):
+        return None if isinstance(annotation, DType) or is_pointer(annotation) else ImaginedTensor(builder, name)
+    if not _is_like_a_tensor(value) or is_pointer(annotation):
         return None
     name_of_type = _dtype_name(value.dtype)
     if isinstance(value.dtype, DType):
@@ -438,6 +439,8 @@ def _argument(builder: FunctionBuilder, name: str, value: Any, annotation: Any) 
     if isinstance(value, EagerTensor):
         # A class says that it is a tensor, and no more: `A: T.Tensor`, `A: torch.Tensor`.
         return value if annotation is None or isinstance(annotation, type) else value.declare(annotation)
+    if is_pointer(annotation):
+        return argument(builder, name, annotation_type(name, annotation))
     if isinstance(annotation, TensorType):
         raise ArgumentError(f"`{name}` must be a tensor, not `{value!r}`")
     if isinstance(annotation, DType):

@@ -306,8 +306,7 @@ class TensorType:
         self.raw_shape = as_tuple(shape)
         if any(isinstance(extent, dtypes.DType) for extent in self.raw_shape):
             _ = self.shape  # raises
-        is_address = dtype is PointerType or isinstance(dtype, PointerType)
-        self.dtype: DType = dtypes.int64 if is_address else dtypes.dtype(dtype)
+        self.dtype: DType = dtypes.int64 if is_pointer(dtype) else dtypes.dtype(dtype)
         if align < 1 or align & (align - 1):
             raise ShapeError(f"`align` must be a power of two, and {align} is not")
         self.align = align
@@ -450,12 +449,17 @@ class PointerType:
             raise DTypeError(f'a parameter points to "global" memory, not `{storage_scope}`', location=here())
 
 
+def is_pointer(annotation: Any) -> bool:
+    """Whether an annotation is that of a pointer, `T.ptr` or `T.ptr(dtype)`."""
+    return annotation is PointerType or isinstance(annotation, PointerType)
+
+
 def annotation_type(name: str, annotation: Any) -> TensorType | ScalarType | PointerType:
     """Returns the type that a parameter's annotation stands for."""
-    if isinstance(annotation, TensorType | ScalarType | PointerType):
+    if isinstance(annotation, TensorType | ScalarType):
         return annotation
-    if annotation is PointerType:
-        return PointerType()
+    if is_pointer(annotation):
+        return annotation if isinstance(annotation, PointerType) else PointerType()
     try:
         return ScalarType(annotation)
     except DTypeError:

@@ -22,6 +22,7 @@ from tilec.errors import (
     ShapeError,
     TargetError,
     TLError,
+    TLSyntaxError,
 )
 from tilec.jit import JITFunction
 
@@ -520,6 +521,56 @@ def test_an_eager_function_is_compiled_for_types():
     a, c = np.arange(3 * 8, dtype=np.int32).reshape(3, 8)[:, :4], np.zeros(3, np.int32)
     first_of_rows.compile(T.StridedTensor((3, 4), (8, 1), "int32"), T.Tensor((3,), "int32"))(a, c)
     assert c.tolist() == [0, 8, 16]
+
+
+def test_an_eager_function_takes_pointers():
+    @tilec.jit(target="cpu")
+    def twice(a: T.ptr, b: T.ptr(T.float32), n: int, dtype: T.dtype, block: int = 32):
+        A = T.make_tensor(a, (n, block), dtype)
+        B = T.make_tensor(b, (n, block), "float32")
+        with T.Kernel(n, threads=32) as i:
+            for j in T.Parallel(block):
+                B[i, j] = A[i, j] * 2
+
+    for dtype in ("float32", "int32", "float32"):
+        x, y = np.arange(64, dtype=dtype).reshape(2, 32), np.zeros((2, 32), np.float32)
+        twice(x, y, 2, dtype)
+        np.testing.assert_array_equal(y, 2 * x)
+    for kernel in (twice.compile(T.ptr(), T.ptr, 2, "float32"), *twice.par_compile([{"n": 2, "dtype": T.float32}])):
+        y[:] = 0
+        kernel(x, y)
+        np.testing.assert_array_equal(y, 2 * x)
+    with pytest.raises(ShapeError, match="dimension 0 of `a` is 2, expected 3"):
+        twice(x, y, 3, "float32")
+
+    @tilec.jit(target="cpu")
+    def forgets(a: T.ptr):
+        with T.Kernel(1, threads=32):
+            T.sync_threads()
+
+    with pytest.raises(TLSyntaxError, match="`a` of `forgets` is a pointer of which no tensor is made: write `T.make"):
+        forgets(x)
+
+
+def test_extents_that_are_one_symbol_are_equal():
+    @T.macro
+    def copied(A, B):
+        assert A.shape[0] == B.shape[0], "they differ"
+        assert A.shape[0] <= B.shape[0]
+        assert (A.shape[0] != B.shape[0]) is False
+        with T.Kernel(T.ceildiv(A.shape[0], 32), threads=32) as b:
+            T.copy(A[b * 32 : (b + 1) * 32], B[b * 32 : (b + 1) * 32])
+
+    @tilec.jit(target="cpu")
+    def copy(A, B):
+        n = T.dynamic("n")
+        A: T.Tensor[[n], T.float32]
+        B: T.Tensor[[n], T.float32]
+        copied(A, B)
+
+    x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
+    copy(x, y)
+    np.testing.assert_array_equal(x, y)
 
 
 def test_extents_that_make_no_sense():

@@ -32,7 +32,7 @@ from .eager import DeclaredTensor, result_numbers
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from typing import Any
 
     from ..builder import PrimFunc
@@ -69,7 +69,8 @@ def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False
     ...         for i in T.Parallel(64):
     ...             B[i] = A[i] + 1
     """
-    return decorated(func, eager_jit, sys._getframe(1).f_locals)
+    with ends_in_program:
+        return decorated(func, eager_jit, sys._getframe(1).f_locals)
 
 
 def decorated(func: Any, eager_jit: bool, scope: Mapping[str, Any], *, types_numbers: bool = False) -> Any:
@@ -84,10 +85,7 @@ def decorated(func: Any, eager_jit: bool, scope: Mapping[str, Any], *, types_num
         with ends_in_program:
             return trace(plain_function(function, "T.prim_func"), scope, types_numbers=types_numbers)
 
-    if func is None:
-        return decorate
-    with ends_in_program:
-        return decorate(func)
+    return decorate if func is None else decorate(func)
 
 
 def trace(function: FunctionType, scope: Mapping[str, Any], *, types_numbers: bool = False) -> PrimFunc:
@@ -145,15 +143,10 @@ def _trace(
         raise
     with builder.active(), explained():
         result = made(*arguments)
-    for name, given in zip(parameters, arguments, strict=True):
+    for given in arguments:
         if isinstance(given, DeclaredTensor):
             given.require()
-        if isinstance(given, Handle) and given.tensor is None:
-            raise TLSyntaxError(
-                f"`{name}` of `{function.__name__}` is a pointer of which no tensor is made: write "
-                f"`T.make_tensor({name}, shape, dtype)` in front of the kernel",
-                location=builder.location,
-            )
+    require_tensors(builder, arguments)
     builder.order_parameters(parameters)
     if result is not None and not builder.outputs:
         raise TLSyntaxError(
@@ -165,6 +158,17 @@ def _trace(
     finished.results = tuple(result_numbers(builder, result))
     finished.retrace = functools.partial(_trace, function, annotations, types_numbers)
     return finished
+
+
+def require_tensors(builder: FunctionBuilder, arguments: Iterable[Any]) -> None:
+    """Raises unless the body has said of which tensor each pointer is."""
+    for given in arguments:
+        if isinstance(given, Handle) and given.tensor is None:
+            raise TLSyntaxError(
+                f"`{given.name}` of `{builder.name}` is a pointer of which no tensor is made: write "
+                f"`T.make_tensor({given.name}, shape, dtype)` in front of the kernel",
+                location=builder.location,
+            )
 
 
 @contextlib.contextmanager

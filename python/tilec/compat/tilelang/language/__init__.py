@@ -10,6 +10,7 @@ import sys
 
 from .... import language as _language
 from ....frontend.functions import decorated as _decorated
+from ....tracebacks import ends_in_program as _ends_in_program
 from ....typed import TYPE_CHECKING
 from .. import dtypes as dtypes
 from .fp8 import determine_fp8_type as determine_fp8_type
@@ -34,7 +35,8 @@ globals().update(
 
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
     """Builds a function from a Python function; see `tilec.language.prim_func`."""
-    return _decorated(func, eager_jit, sys._getframe(1).f_locals, types_numbers=True)
+    with _ends_in_program:
+        return _decorated(func, eager_jit, sys._getframe(1).f_locals, types_numbers=True)
 
 
 def __getattr__(name: str) -> Any:
