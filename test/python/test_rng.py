@@ -6,7 +6,7 @@ import pytest
 import tilec
 import tilec.language as T
 from philox import KNOWN_ANSWERS, numbers, philox, uniform
-from tilec.errors import ArgumentError, DTypeError, TLSyntaxError, UnsupportedError
+from tilec.errors import ArgumentError, DTypeError, IgnoredHintWarning, TLSyntaxError, UnsupportedError
 from tilec.language import rng
 
 TARGETS = {"cpu": {"target": "cpu"}, "sim": {"target": "sm_90a", "backend": "sim"}}
@@ -210,6 +210,24 @@ def test_groups_of_threads_begin_their_sequences_by_themselves():
     np.testing.assert_array_equal(a, np.array([numbers(2, 9, t) for t in range(64)]).T)
 
 
+@pytest.mark.parametrize("name", ["XORWOW", "MRG32k3a"])
+def test_other_generators_are_named_in_a_warning(name):
+    with pytest.warns(
+        IgnoredHintWarning, match=f"`curandState{name}_t`, whose state .* the numbers are those of Philox"
+    ):
+
+        @T.prim_func
+        def f(A: T.Tensor((64,), "uint32")):
+            with T.Kernel(1, threads=64):
+                T.rng_init(5, 3, generator=f"curandState{name}_t")
+                for i in T.Parallel(64):
+                    A[i] = T.rng_rand()
+
+    a = np.zeros(64, np.uint32)
+    tilec.compile(f, target="cpu")(a)
+    np.testing.assert_array_equal(a, numbers(64, 5, 3))
+
+
 @T.macro
 def begun_in_a_branch(A, n):
     if n > 0:
@@ -220,7 +238,7 @@ def begun_in_a_branch(A, n):
 MISTAKES = [
     (lambda A, n: T.rng_rand(), TLSyntaxError, r"`T.rng_rand` needs a `T.rng_init\(seed\)` before it in the kernel"),
     (lambda A, n: T.rng_init(1.5), DTypeError, "`seed` of `T.rng_init` is an integer, not `1.5`"),
-    (lambda A, n: T.rng_init(1, generator="curandStateXORWOW_t"), ArgumentError, "`generator` of `T.rng_init` is"),
+    (lambda A, n: T.rng_init(1, generator="curandStateSobol32_t"), ArgumentError, "`generator` of `T.rng_init` is"),
     (lambda A, n: (T.rng_init(1), T.rng_rand_float(16)), ArgumentError, "`bit` of `T.rng_rand_float` is 32 or 64"),
     (lambda A, n: (T.rng_init(1), T.rng_rand_float(dist="exp")), ArgumentError, '"uniform" or "normal", not `\'exp\''),
     (drawn_as_often_as_is_known_later, UnsupportedError, "how many numbers an iteration of `T.Parallel` draws"),

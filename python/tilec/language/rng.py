@@ -18,6 +18,7 @@ from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..typed import cast as _typed
 from ..values import Expr, binary, cast, expr, select, simplify
+from .hints import ignored
 from .kernel import linear_block, opened_kernel
 from .loops import Parallel, serial
 from .scalar import log, sin, sqrt
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["rng_init", "rng_rand", "rng_rand_float"]
 
 _GENERATOR = "curandStatePhilox4_32_10_t"
+_OTHER_GENERATORS = "curandStateXORWOW_t", "curandStateMRG32k3a_t"
 _ROUNDS = 10
 _FACTORS = 0xD2511F53, 0xCD9E8D57
 _KEY_STEPS = 0x9E3779B9, 0xBB67AE85
@@ -203,17 +205,18 @@ def rng_init(seed: Any, seq: Any = None, off: Any = 0, generator: str = "curandS
     - `seq`: which sequence; that of the block's number in the grid, x fastest, if not given. One that depends on the
       thread gives each thread its own, and one that depends on an index of the `T.Parallel` around it each iteration.
     - `off`: which number of the sequence is the first.
-    - `generator`: Philox4x32-10 only, under the name that cuRAND has for it.
+    - `generator`: Philox4x32-10, under the name that cuRAND has for it. For another of cuRAND's there are its numbers
+      too, which a warning says: the same distributions, and not what cuRAND would give.
 
     >>> T.rng_init(42)
     >>> for i in T.Parallel(64):
     ...     C[0, i] = T.rng_rand_float()
     """
-    if generator != _GENERATOR:
+    if generator in _OTHER_GENERATORS:
+        ignored(f"`{generator}`, whose state only one thread can go through,", "the numbers are those of Philox4x32-10")
+    elif generator != _GENERATOR:
         raise ArgumentError(
-            f'`generator` of `T.rng_init` is "{_GENERATOR}", not `{generator!r}`, whose state only one thread can go '
-            f"through: leave `generator` out",
-            location=place(),
+            f'`generator` of `T.rng_init` is "{_GENERATOR}", not `{generator!r}`: leave it out', location=place()
         )
     kernel = opened_kernel("`T.rng_init`")
     sequence = linear_block(kernel) if seq is None else _integer(seq, "seq")
