@@ -14,6 +14,7 @@ from .errors import (
     quoted,
     suggestion,
 )
+from .operators import Operators
 from .typed import TYPE_CHECKING
 from .types import Symbol, as_tuple
 from .values import (
@@ -50,6 +51,10 @@ _SPACES: dict[Space, str] = {
     "fragment": ", #tl.fragment",
     "local": ", #gpu.address_space<private>",
 }
+
+
+_LONGEST_VECTOR = 16
+"""How many numbers a slice has at most that is assigned or read as a vector, each by operations of its own."""
 
 
 class BufferType(str):
@@ -269,12 +274,16 @@ class Buffer:
             self[place] = number
 
     def _assign_vector(self, items: tuple[Any, ...], value: Any) -> None:
-        """Writes the numbers of a vector to as many elements side by side."""
+        """Writes the numbers of a vector to as many elements side by side; of a short slice those are read, too."""
+        region = Region.of(self, items)
+        if isinstance(value, Region) and value.is_short_row():
+            value = value.read()
+        elif isinstance(value, Operators | int | float) and region.is_short_row():
+            value = Vector([expr(value, self.dtype)] * region.short_length())
         if not isinstance(value, Vector):
             raise TLSyntaxError(
                 "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles", location=current().here()
             )
-        region = Region.of(self, items)
         *outer, last = region.extents
         if last != len(value) or any(e not in (0, 1) for e in outer):
             raise ShapeError(
@@ -284,7 +293,7 @@ class Buffer:
             )
         *fixed, first = region.offsets
         for i, number in enumerate(value):
-            self[(*fixed, first + i if isinstance(first, int) else binary("add", bounded_index(first), i))] = number
+            self[(*fixed, _further(first, i))] = number
 
     def _index(self, dimension: int, index: Any) -> Number | Expr:
         """Returns a checked index; negative numbers count from the end, as in Python.
@@ -338,6 +347,11 @@ class Handle:
             f"that",
             location=current().here(),
         )
+
+
+def _further(index: Number | Expr, count: int) -> Number | Expr:
+    """Returns the index so many elements behind one."""
+    return index + count if isinstance(index, int) else binary("add", bounded_index(index), count)
 
 
 def _value(index: Number | Expr) -> Value:
@@ -441,6 +455,20 @@ class Region:
         self.is_position = False
         """Whether only the place is given: the last dimensions have the other side's extents, and others one."""
         self._location = current().here() if ends else None
+
+    def is_short_row(self) -> bool:
+        """Whether it is so few elements along the last dimension that they are numbers of a vector."""
+        *outer, last = self.static_extents
+        return last is not None and 0 < last <= _LONGEST_VECTOR and all(extent in (0, 1) for extent in outer)
+
+    def short_length(self) -> int:
+        """How many elements a short row has."""
+        return self.static_extents[-1] or 0
+
+    def read(self) -> Vector:
+        """Returns the elements of a short row."""
+        *fixed, first = self.offsets
+        return Vector([expr(self.buffer[(*fixed, _further(first, i))]) for i in range(self.short_length())])
 
     @staticmethod
     def at(buffer: Buffer, position: tuple[Number | Expr, ...]) -> Region:

@@ -39,7 +39,12 @@ def left_over(X, Y):
 
 
 @T.prim_func
-def vectors(A: T.Tensor((32, 8), "int32"), B: T.Tensor((32, 12), "int32"), C: T.Tensor((64,), "float32")):
+def vectors(
+    A: T.Tensor((32, 8), "int32"),
+    B: T.Tensor((32, 12), "int32"),
+    C: T.Tensor((64,), "float32"),
+    D: T.Tensor((32, 8), "int32"),
+):
     with T.Kernel(1, threads=32):
         for i in T.Parallel(32):
             four = A[i, T.Ramp(7, -2, 4)]
@@ -50,12 +55,16 @@ def vectors(A: T.Tensor((32, 8), "int32"), B: T.Tensor((32, 12), "int32"), C: T.
             B[i, T.Ramp(10, 1, 2)] = T.Broadcast(A[i, 6], 2)
             two = T.Ramp(2 * i, 1, 2)
             C[two] = T.fma2(T.float32x2(four[0], four[1]), T.float32x2(0.5), T.abs2(T.float32x2(i, -1)))
+            D[i, 1:5] = A[i, 4:8]
+            D[i, 0:2] = D[i, 1:3]
+            D[i, 5:8] = i
 
 
 def as_vectors(A):
     four = A[:, [7, 5, 3, 1]]
     picked = [four, four[:, :2], A[:, :1], four[:, 2:], four[:, 3:], A[:, [6, 6]]]
-    return np.hstack(picked), (four[:, :2] * 0.5 + np.stack([np.arange(32), np.ones(32)], 1)).astype(np.float32).ravel()
+    pairs = (four[:, :2] * 0.5 + np.stack([np.arange(32), np.ones(32)], 1)).astype(np.float32).ravel()
+    return np.hstack(picked), pairs, np.hstack([A[:, [4, 5, 5, 6, 7]], np.arange(32).repeat(3).reshape(32, 3)])
 
 
 @T.prim_func
@@ -974,7 +983,8 @@ CASES = {
     ),
     "external": (external, tuple(PAIRS), np.zeros((4, ODDS), np.float32), external_numbers),
     "vectors": (
-        vectors, (random((32, 8)),), (np.zeros((32, 12), np.int32), np.zeros(64, np.float32)), as_vectors,
+        vectors, (random((32, 8)),),
+        (np.zeros((32, 12), np.int32), np.zeros(64, np.float32), np.zeros((32, 8), np.int32)), as_vectors,
     ),
     "random_numbers": (
         random_numbers, (), (np.zeros((2, DRAWN), np.int32), np.zeros((2, DRAWN), np.float32)), randomly_drawn,

@@ -212,9 +212,7 @@ def test_groups_of_threads_begin_their_sequences_by_themselves():
 
 @pytest.mark.parametrize("name", ["XORWOW", "MRG32k3a"])
 def test_other_generators_are_named_in_a_warning(name):
-    with pytest.warns(
-        IgnoredHintWarning, match=f"`curandState{name}_t`, whose state .* the numbers are those of Philox"
-    ):
+    with pytest.warns(IgnoredHintWarning, match=f"`curandState{name}_t`, whose state .* are those of Philox"):
 
         @T.prim_func
         def f(A: T.Tensor((64,), "uint32")):

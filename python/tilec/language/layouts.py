@@ -101,6 +101,8 @@ class Layout:
     def expand(self, leading_shape: Any) -> Layout:
         """Returns the layout of a box of such tiles: the new indices come first, and first in a place."""
         leading = as_tuple(leading_shape)
+        if not leading:
+            return self
         count = len(leading)
         return Layout((*leading, *self.shape), lambda *at: [*at[:count], *self.map_forward_index(at[count:])])
 
