@@ -598,6 +598,8 @@ static Execute getAtomic(tl::AtomicKind kind, Type type) {
       return atomic<uint64_t, updateFloat<F64Format, uint64_t>>;
   }
   switch (type.getIntOrFloatBitWidth()) {
+  case 8:
+    return getIntegerAtomic<uint8_t>(kind);
   case 16:
     return getIntegerAtomic<uint16_t>(kind);
   case 32:

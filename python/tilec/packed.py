@@ -6,7 +6,7 @@ from . import _ops, dtypes, formats
 from .buffers import Buffer
 from .builder import current
 from .errors import ShapeError, UnsupportedError
-from .expr import Expr, simplify
+from .expr import Expr, simplify, typed_constant
 from .typed import TYPE_CHECKING
 from .typed import cast as _typed
 from .types import Computed, StridedTensorType, Symbol, TensorType, Told
@@ -14,7 +14,7 @@ from .values import binary, cast, index_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import Any, Literal
 
     from .builder import FunctionBuilder
     from .ir import Op
@@ -87,18 +87,24 @@ class Packed(Buffer):
         _ops.store(byte.value, self._stored.value, [index_value(i) for i in self._byte(indices)])
 
     def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
-        self._refuse("an assignment to an element")
+        """Emits the write of an element, which leaves its neighbour alone, whoever writes that at the same time: the
+        bits of the one are cleared, and then set, by atomic operations on the byte."""
+        amount = cast(binary("mul", binary("mod", indices[-1], 2), 4), dtypes.uint32)
+        kept = binary("xor", binary("shl", typed_constant(15, dtypes.uint32), amount), 255)
+        added = binary("shl", binary("and", formats.bits(value), 15), amount)
+        place = [index_value(i) for i in self._byte(indices)]
+        kinds: tuple[tuple[Literal["and", "or"], Any], ...] = (("and", kept), ("or", added))
+        for kind, word in kinds:
+            byte = _typed("Expr", cast(word, dtypes.uint8))
+            _ops.atomic(byte.value, self._stored.value, place, None, kind=kind, old_type="i8")
 
     def locate(self, indices: list[Number | Expr]) -> tuple[Buffer, list[Number | Expr]]:
-        self._refuse("an atomic operation on an element")
+        raise UnsupportedError(
+            f"an element of `{self.name}` has no place of its own, since two `{self.dtype}` share a byte: read it, or "
+            f"assign to it",
+            location=current().here(),
+        )
 
     def _byte(self, indices: list[Number | Expr]) -> list[Number | Expr]:
         *outer, last = indices
         return [*outer, simplify(binary("floordiv", last, 2))]
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise UnsupportedError(
-            f"{what} of `{self.name}` would write its neighbour too, since two `{self.dtype}` share a byte: assign to "
-            f"a tile on the chip, and `T.copy` it",
-            location=current().here(),
-        )

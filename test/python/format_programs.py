@@ -210,12 +210,58 @@ def symbolic(name):
     return f, (q, wide), (z, np.zeros((rows, 4), np.int64)), (exact, told)
 
 
+def assigned(name):
+    """Elements are assigned at any place, and leave their neighbours alone, which other iterations, threads and blocks
+    assign to at the same time."""
+    M, N = 6, 64
+
+    @T.prim_func
+    def f(
+        X: T.Tensor((M, N), name),
+        places: T.Tensor((N,), "int32"),
+        Y: T.Tensor((M, N), name),
+        Z: T.Tensor((M, N), name),
+        W: T.Tensor((M, N), name),
+        V: T.Tensor((2, N), name),
+        E: T.Tensor((M, 10), name),
+    ):
+        with T.Kernel(M, threads=64) as b:
+            for i in T.Parallel(N):
+                Y[b, N - 1 - i] = X[b, i]
+            for i in T.serial(N):
+                Z[b, places[i]] = X[b, i]
+            t = T.get_thread_binding()
+            W[b, t] = X[b, t]
+            W[b, 3] = X[b, 4]
+            for i in T.Parallel(N // 2):
+                if i % 3 == 0:
+                    V[0, 2 * i + 1] = X[0, i]
+            for i in T.Parallel(24):
+                E[b, i - 7] = T.cast(2, name)
+        with T.Kernel(N, threads=32) as b:
+            V[1, b] = X[1, b]
+
+    random = np.random.default_rng(6)
+    q, v, e = (random.integers(0, 256, s).astype(np.uint8) for s in ((M, N // 2), (2, N // 2), (M, 5)))
+    order = random.permutation(N).astype(np.int32)
+    x, there = taken_apart(q), taken_apart(v)
+    z, w = np.zeros_like(x), x.copy()
+    z[:, order] = x
+    w[:, 3] = x[:, 4]
+    there[0, 1::6] = x[0, : N // 2 : 3]
+    there[1] = x[1]
+    two = int(encoded(np.float32([2]), name)[0])
+    exact = (pairs(x[:, ::-1]), pairs(z), pairs(w), pairs(there), np.full_like(e, two * 17))
+    return f, (q, order), (np.zeros_like(q), np.full_like(q, 255), np.zeros_like(q), v, e), exact
+
+
 CASES = {
     **{f"conversions_{name}": conversions(name) for name in (*FLOATS, "int4", "uint4")},
     **{f"integers_{name}": integers(name) for name in ("float8_e4m3fnuz", *PACKED)},
     **{f"products_{name}": products(name) for name in PACKED},
     **{f"stored_{name}": stored(name) for name in PACKED},
     **{f"strided_{name}": strided(name) for name in PACKED},
+    **{f"assigned_{name}": assigned(name) for name in PACKED},
     **{f"symbolic_{name}": symbolic(name) for name in PACKED},
     **{f"read_{name}": read(name) for name in PACKED},
 }

@@ -7,7 +7,7 @@ import pytest
 import tilec
 import tilec.language as T
 from format_programs import CASES, FLOATS, check, decoded, encoded, pairs, taken_apart
-from tilec.errors import DTypeError, ShapeError, StrideError, UnsupportedError
+from tilec.errors import DTypeError, ShapeError, StrideError
 
 CHIPS = ["sm_80", "sm_90a"]
 
@@ -237,10 +237,6 @@ def build(body):
             body(A, B, S)
 
 
-def element(A, B, S):
-    A[0, 0] = T.cast(1, "int4")
-
-
 def atomic(A, B, S):
     T.atomic_add(A[0, 0], 1)
 
@@ -273,7 +269,6 @@ def other_type(A, B, S):
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
-        (element, UnsupportedError, "an assignment to an element of `A` would write its neighbour too"),
         (atomic, DTypeError, "int4"),
         (odd_place, ShapeError, "two `int4` of `A` share a byte.*an even place"),
         (odd_extent, ShapeError, "two `int4` of `A` share a byte.*an even extent"),

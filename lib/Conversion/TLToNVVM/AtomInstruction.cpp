@@ -85,6 +85,31 @@ static bool isReduction(AtomOp op) {
           op.getOrder() == MemoryOrder::Release);
 }
 
+/// A byte is changed as a part of the aligned word that it lies in: by an `or`
+/// with a word that is zero elsewhere, or an `and` with one that is ones there.
+/// `fence`, `order` and `scope` are as for a word.
+static std::string printByte(AtomOp op, const AtomOperands &operands,
+                             StringRef fence, StringRef order, StringRef scope,
+                             StringRef space) {
+  bool isAnd = op.getKind() == AtomicKind::And;
+  std::string text = llvm::formatv(
+      "{{ .reg .b64 word; .reg .b32 at, bits, others, old; "
+      "and.b64 word, {0}, -4; cvt.u32.u64 at, {0}; and.b32 at, at, 3; "
+      "shl.b32 at, at, 3; shl.b32 bits, {1}, at; ",
+      operands.address, operands.value);
+  if (isAnd)
+    text += "shl.b32 others, 255, at; not.b32 others, others; "
+            "or.b32 bits, bits, others; ";
+  text += llvm::formatv("{0}{1}.{2}.{3}{4}.{5}.b32 {6}[word], bits; ", fence,
+                        givesResult(op) || !isReduction(op) ? "atom" : "red",
+                        order, scope, space, isAnd ? "and" : "or",
+                        givesResult(op) || !isReduction(op) ? "old, " : "");
+  if (givesResult(op))
+    text += llvm::formatv("shr.u32 {0}, old, at; and.b32 {0}, {0}, 255; ",
+                          operands.result);
+  return text + "}";
+}
+
 std::string tl::printAtom(AtomOp op, const AtomOperands &operands,
                           StringRef space) {
   Type type = op.getOld().getType();
@@ -99,6 +124,8 @@ std::string tl::printAtom(AtomOp op, const AtomOperands &operands,
     return llvm::formatv("{0}ld.{1}.{2}{3}.b{4} {5}, [{6}];", fence,
                          isSeqCst ? "acquire" : order, scope, space, bits,
                          operands.result, operands.address);
+  if (bits == 8)
+    return printByte(op, operands, fence, order, scope, space);
   bool releases = order == "relaxed" || order == "release";
   if (!givesResult(op) && op.getKind() == AtomicKind::Exchange && releases)
     return llvm::formatv("st.{0}.{1}{2}.b{3} [{4}], {5};", order, scope, space,
@@ -126,6 +153,8 @@ std::string tl::printAtom(AtomOp op, const AtomOperands &operands,
 
 char tl::getRegisterLetter(Type type) {
   switch (type.getIntOrFloatBitWidth()) {
+  case 8: // There are no registers of bytes in assembly.
+    return 'r';
   case 16:
     return 'h';
   case 32:

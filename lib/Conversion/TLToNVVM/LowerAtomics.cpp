@@ -37,10 +37,14 @@ struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
     Type type = op.getOld().getType();
     // Floats of 16 bits have no registers of their own.
     bool isHalf = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
-    Type word = isHalf ? rewriter.getI16Type() : type;
+    bool isByte = type.isInteger(8);
+    Type word = isHalf   ? rewriter.getI16Type()
+                : isByte ? rewriter.getI32Type()
+                         : type;
     auto toWord = [&](Value value) -> Value {
-      return isHalf ? LLVM::BitcastOp::create(rewriter, loc, word, value)
-                    : value;
+      if (isHalf)
+        return LLVM::BitcastOp::create(rewriter, loc, word, value);
+      return isByte ? LLVM::ZExtOp::create(rewriter, loc, word, value) : value;
     };
 
     std::string constraints;
@@ -82,6 +86,8 @@ struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
     Value old = assembly.getResult(0);
     if (isHalf)
       old = LLVM::BitcastOp::create(rewriter, loc, type, old);
+    if (isByte)
+      old = LLVM::TruncOp::create(rewriter, loc, type, old);
     rewriter.replaceOp(op, old);
     return success();
   }

@@ -180,7 +180,8 @@ std::string Preamble::getAtom(AtomOp op) {
   Type type = op.getOld().getType();
   StringRef scalar = getScalarType(type);
   bool isHalf = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
-  StringRef word = isHalf ? "unsigned short" : scalar;
+  bool isByte = type.isInteger(8);
+  StringRef word = isHalf ? "unsigned short" : isByte ? "unsigned" : scalar;
   char letter = getRegisterLetter(
       isHalf ? IntegerType::get(type.getContext(), 16) : type);
   bool hasResult = givesResult(op) || op.getKind() == AtomicKind::Load;
@@ -190,8 +191,9 @@ std::string Preamble::getAtom(AtomOp op) {
   auto add = [&](StringRef parameter) {
     parameters += llvm::formatv(", {0} {1}", scalar, parameter);
     inputs +=
-        llvm::formatv(isHalf ? ", \"{0}\"(tl::bit_cast<unsigned short>({1}))"
-                             : ", \"{0}\"({1})",
+        llvm::formatv(isHalf   ? ", \"{0}\"(tl::bit_cast<unsigned short>({1}))"
+                      : isByte ? ", \"{0}\"(unsigned((unsigned char)({1})))"
+                               : ", \"{0}\"({1})",
                       letter, parameter);
     return llvm::formatv("%{0}", number++).str();
   };
@@ -214,6 +216,8 @@ std::string Preamble::getAtom(AtomOp op) {
     text +=
         isHalf
             ? llvm::formatv("  return tl::bit_cast<{0}>(old);\n", scalar).str()
+        : isByte
+            ? llvm::formatv("  return static_cast<{0}>(old);\n", scalar).str()
             : "  return old;\n";
   text += "}\n";
   return name;

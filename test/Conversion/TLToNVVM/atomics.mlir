@@ -4,7 +4,7 @@
 // Each is inline assembly: LLVM's own forms have no orders. `ptxas` takes all of
 // them.
 
-// CUBIN-COUNT-3: kernel.cubin
+// CUBIN-COUNT-4: kernel.cubin
 gpu.module @unused attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Nobody asks what was there.
   // CHECK-LABEL: llvm.func @unused(
@@ -79,6 +79,28 @@ gpu.module @integers attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %3 = tl.atom and %p, %n : !llvm.ptr<1>, i32
     %4 = tl.atom or %p, %n : !llvm.ptr<1>, i32
     %5 = tl.atom xor %p, %n : !llvm.ptr<1>, i32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @bytes attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // A byte is changed in the word that it lies in, by what leaves the others.
+  // CHECK-LABEL: llvm.func @bytes(
+  // CHECK: %[[WIDE:.+]] = llvm.zext %{{.+}} : i8 to i32
+  // CHECK: "{ .reg .b64 word; .reg .b32 at, bits, others, old; and.b64 word, $0, -4; cvt.u32.u64 at, $0; and.b32 at, at, 3; shl.b32 at, at, 3; shl.b32 bits, $1, at; shl.b32 others, 255, at; not.b32 others, others; or.b32 bits, bits, others; red.relaxed.gpu.global.and.b32 [word], bits; }", "l,r,~{memory}" %{{.+}}, %[[WIDE]] : (!llvm.ptr<1>, i32) -> ()
+  // CHECK: shl.b32 bits, $1, at; red.relaxed.cta.shared.or.b32 [word], bits; }", "l,r,~{memory}"
+  // CHECK: shl.b32 bits, $1, at; fence.sc.gpu; atom.acq_rel.gpu.global.or.b32 old, [word], bits; }", "l,r,~{memory}"
+  // CHECK: %[[OLD:.+]] = llvm.inline_asm {{.*}} shl.b32 bits, $2, at; atom.relaxed.gpu.global.or.b32 old, [word], bits; shr.u32 $0, old, at; and.b32 $0, $0, 255; }", "=r,l,r,~{memory}"
+  // CHECK: llvm.trunc %[[OLD]] : i32 to i8
+  gpu.func @bytes(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: i8 {tl.param = #tl.param<scalar, 1, type = i8>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
+    %s = tl.shared_base : !llvm.ptr<3>
+    %0 = tl.atom and %p, %x : !llvm.ptr<1>, i8
+    %1 = tl.atom or %s, %x scope(block) : !llvm.ptr<3>, i8
+    %2 = tl.atom or %p, %x order(seq_cst) : !llvm.ptr<1>, i8
+    %3 = tl.atom or %p, %x : !llvm.ptr<1>, i8
+    llvm.store %3, %p : i8, !llvm.ptr<1>
     gpu.return
   }
 }

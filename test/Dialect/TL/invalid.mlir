@@ -595,6 +595,15 @@ func.func @atomic_bytes(%A: memref<?xi8>, %x: i8, %i: index) {
 // -----
 
 // C4
+func.func @atomic_bits_of_halves(%A: memref<?xi16>, %x: i16, %i: index) {
+  // expected-error @below {{of kind `or` expects elements of i8, i32 or i64, got 'i16'}}
+  %0 = tl.atomic or %x, %A[%i] : memref<?xi16>
+  return
+}
+
+// -----
+
+// C4
 func.func @atomic_bits_of_floats(%A: memref<?xf32>, %x: f32, %i: index) {
   // expected-error @below {{of kind `xor` expects elements of i32 or i64, got 'f32'}}
   %0 = tl.atomic xor %x, %A[%i] : memref<?xf32>

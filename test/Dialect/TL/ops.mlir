@@ -115,6 +115,15 @@ func.func @elements(%A: memref<?x?xf16>, %s: memref<f16>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @atomics_of_bytes(
+func.func @atomics_of_bytes(%A: memref<?xi8>, %i: index, %x: i8) {
+  // CHECK: tl.atomic and %{{.+}}, %{{.+}}[%{{.+}}] : memref<?xi8>
+  %0 = tl.atomic and %x, %A[%i] : memref<?xi8>
+  // CHECK: tl.atomic or %{{.+}}, %{{.+}}[%{{.+}}] : memref<?xi8>
+  %1 = tl.atomic or %x, %A[%i] : memref<?xi8>
+  return
+}
+
 // CHECK-LABEL: func.func @atomics(
 // CHECK-SAME:      %[[A:.+]]: memref<?xi32>, %[[S:.+]]: memref<4xbf16, #gpu.address_space<workgroup>>, %[[I:.+]]: index, %[[N:.+]]: i32, %[[X:.+]]: bf16)
 func.func @atomics(%A: memref<?xi32>, %s: memref<4xbf16, #gpu.address_space<workgroup>>, %i: index, %n: i32, %x: bf16) {

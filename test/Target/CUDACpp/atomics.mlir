@@ -20,6 +20,10 @@
 // CHECK-NEXT:   asm volatile("red.relaxed.gpu.add.f32 [%0], %1;"
 // CHECK-NEXT:                :
 // CHECK-NEXT:                : "l"(address), "f"(value)
+// CHECK:      static __device__ __forceinline__ void atomically_and_signed_char_relaxed_device(void *address, signed char value) {
+// CHECK-NEXT:   asm volatile("{ .reg .b64 word;{{.+}} red.relaxed.gpu.and.b32 [word], bits; }"
+// CHECK-NEXT:                :
+// CHECK-NEXT:                : "l"(address), "r"(unsigned((unsigned char)(value)))
 // CHECK:      static __device__ __forceinline__ void atomically_exchange_long_long_release_device(void *address, long long value) {
 // CHECK:        "st.release.gpu.b64 [%0], %1;"
 gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -29,7 +33,7 @@ gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK: = atomic_add_half_relaxed_device(
   // CHECK: = atomic_compare_exchange_int_acquire_block(
   // CHECK: = atomic_load_float_acquire_system(
-  gpu.func @atomics(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: f32 {tl.param = #tl.param<scalar, 1, type = f32>}, %l: i64 {tl.param = #tl.param<scalar, 2, type = i64>}, %h: f16 {tl.param = #tl.param<scalar, 3, type = f16>}, %n: i32 {tl.param = #tl.param<scalar, 4, type = i32>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
+  gpu.func @atomics(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: f32 {tl.param = #tl.param<scalar, 1, type = f32>}, %l: i64 {tl.param = #tl.param<scalar, 2, type = i64>}, %h: f16 {tl.param = #tl.param<scalar, 3, type = f16>}, %n: i32 {tl.param = #tl.param<scalar, 4, type = i32>}, %b: i8 {tl.param = #tl.param<scalar, 5, type = i8>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
     %s = tl.shared_base : !llvm.ptr<3>
     %0 = tl.atom add %p, %x : !llvm.ptr<1>, f32
     %1 = tl.atom exchange %p, %l order(release) : !llvm.ptr<1>, i64
@@ -39,6 +43,9 @@ gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
     llvm.store %3, %p : i32, !llvm.ptr<1>
     %4 = tl.atom load %p order(acquire) scope(system) : !llvm.ptr<1>, f32
     llvm.store %4, %p : f32, !llvm.ptr<1>
+    %5 = tl.atom and %p, %b : !llvm.ptr<1>, i8
+    %6 = tl.atom or %p, %b : !llvm.ptr<1>, i8
+    llvm.store %6, %p : i8, !llvm.ptr<1>
     gpu.return
   }
 }

@@ -554,6 +554,12 @@ static bool isBitOperation(AtomicKind kind) {
          kind == AtomicKind::Xor;
 }
 
+/// True for what leaves the other bytes of a word as they are, given the word
+/// that does.
+static bool isAtomicOnBytes(AtomicKind kind) {
+  return kind == AtomicKind::And || kind == AtomicKind::Or;
+}
+
 static bool isUnsignedOrder(AtomicKind kind) {
   return kind == AtomicKind::UMin || kind == AtomicKind::UMax;
 }
@@ -576,12 +582,15 @@ LogicalResult AtomicOp::verify() {
                     getKind() == AtomicKind::CompareExchange;
   bool isKnown =
       element.isInteger(32) || element.isInteger(64) ||
+      (isAtomicOnBytes(getKind()) && element.isInteger(8)) ||
       (!ofIntegers &&
        isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element));
   if (!isKnown) // C4
     return emitOpError("of kind `")
-           << stringifyAtomicKind(getKind()) << "` expects elements of i32"
-           << (ofIntegers ? " or i64" : ", i64, f16, bf16, f32 or f64")
+           << stringifyAtomicKind(getKind()) << "` expects elements of "
+           << (isAtomicOnBytes(getKind()) ? "i8, i32 or i64"
+               : ofIntegers               ? "i32 or i64"
+                                          : "i32, i64, f16, bf16, f32 or f64")
            << ", got " << element;
   return success();
 }
@@ -627,6 +636,9 @@ bool tl::isAtomInstruction(AtomicKind kind, Type type) {
     return isa<Float32Type, Float64Type>(type);
   case AtomicKind::CompareExchange:
     return type.isInteger(16);
+  case AtomicKind::And:
+  case AtomicKind::Or:
+    return type.isInteger(8);
   default:
     return false;
   }

@@ -332,7 +332,7 @@ def TL_AtomicOp : TL_Op<"atomic", [AttrSizedOperandSegments,
     workgroup memory; (C3) `load` has no `value`, all other kinds have one, and
     `compare_exchange` alone has `expected`; (C4) elements are i32, i64, or, but
     for `umin`, `umax`, `and`, `or`, `xor` and `compare_exchange`, f16, bf16, f32,
-    f64; (C5) a `load` releases nothing.
+    f64, or, for `and` and `or`, i8; (C5) a `load` releases nothing.
 
     ```mlir
     %old = tl.atomic add %x, %A[%i, %j] : memref<?x?xf32>
@@ -733,12 +733,13 @@ def TL_AtomOp : TL_Op<"atom", [AttrSizedOperandSegments, MemoryEffects<[MemRead,
   let description = [{
     `atom`, `red`, and `ld` and `st` with an order, of the PTX ISA, by each thread for itself;
     operands are as for `tl.atomic`. What no instruction does is made of
-    `compare_exchange`s by `tl-lower-tile-ops`.
+    `compare_exchange`s by `tl-lower-tile-ops`. A byte is changed in the word of 32
+    bits that it is a part of, which keeps its other bytes.
 
     Constraints: (C1) `load` has no `value`, all other kinds have one, and
     `compare_exchange` alone has `expected`; (C2) there is an instruction for the type:
     i32 and i64 for all kinds; f16, bf16, f32 and f64 for `add` and `load`; f32 and f64
-    for `exchange`; i16 for `compare_exchange` and `load`; (C3) the pointer is generic,
+    for `exchange`; i16 for `compare_exchange` and `load`; i8 for `and` and `or`; (C3) the pointer is generic,
     or to device or shared memory; (C4) a `load` releases nothing.
 
     ```mlir
