@@ -164,6 +164,25 @@ def test_an_eager_function_binds_strides_in_elements():
     assert stride(np.zeros((8, 16), np.uint8)[::2])[0] == 64
 
 
+@pytest.mark.parametrize(("target", "options"), [("cpu", {}), *((chip, {"backend": "sim"}) for chip in CHIPS)])
+def test_vectors_and_fills_of_4_bits_leave_what_is_beside_them(target, options):
+    @T.prim_func
+    def f(X: T.Tensor((64,), "int4"), Y: T.Tensor((3, 16), "int4")):
+        with T.Kernel(1, threads=32):
+            Y[0, T.Ramp(3, 1, 8)] = X[T.Ramp(1, 3, 8)]
+            T.fill(Y[1, 1:4], 3)
+            T.clear(Y[2, 2:9])
+
+    x = np.random.default_rng(0).integers(0, 256, 32).astype(np.uint8)
+    y = np.full((3, 8), 0x5A, np.uint8)
+    exact = taken_apart(y)
+    exact[0, 3:11] = taken_apart(x)[1:25:3]
+    exact[1, 1:4] = 3
+    exact[2, 2:9] = 0
+    tilec.compile(f, target=target, **options)(x, y)
+    np.testing.assert_array_equal(taken_apart(y), exact)
+
+
 def test_results_of_calls():
     @tilec.jit
     def narrow(X):
