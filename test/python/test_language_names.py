@@ -539,7 +539,7 @@ def test_dot_products_of_four():
         with T.Kernel(1, threads=32):
             for i in T.Parallel(8):
                 T.dp4a(A[i, 4], B[4], C[i])
-            T.dp4a(B, A, D)
+            T.dp4a(B[0:4], A[0, 0:4], D[0:1])
 
     generator = np.random.default_rng(0)
     a, b = generator.integers(-128, 128, (8, 8)).astype(np.int8), generator.integers(-128, 128, 8).astype(np.int8)

@@ -319,6 +319,7 @@ def neighbours(A: T.Tensor((64, 32), "float16"), B: T.Tensor((64, 32), "float16"
                 T.access_ptr(s[row, column], "w", 8), T.access_ptr(A[row, column], "r", 8), 8, predicate=row < 60
             )
         T.ptx_cp_async(T.access_ptr(s[1, 4:8], "w"), T.access_ptr(A, "r", offset=2), 4)
+        T.ptx_cp_async(T.access_ptr(s[2, 5], "w"), T.access_ptr(A, "r"), 1)
         T.ptx_commit_group()
         T.ptx_wait_group(0)
         T.copy(s, B)
@@ -330,6 +331,7 @@ def test_neighbours_are_copied_by_hand(target):
     b, exact = np.zeros_like(a), a.copy()
     exact[60:] = 0
     exact[1, 4:8] = a[0, 2:6]
+    exact[2, 5] = a[0, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kernel = tilec.compile(neighbours, target=target, **({} if target == "cpu" else {"backend": "sim"}))
@@ -351,7 +353,7 @@ def test_what_is_no_place_of_neighbours():
     use(TLSyntaxError, "needs places of `T.access_ptr`", lambda A, B, S: T.ptx_cp_async(S, A, 8))
     use(TLSyntaxError, "needs an element, such as", lambda A, B, S: place(3))
     use(ArgumentError, '`access_type` of `T.access_ptr` is "r"', lambda A, B, S: place(A[0], "x"))
-    use(ArgumentError, "copies 4, 8 or 16 bytes", lambda A, B, S: T.ptx_cp_async(place(S[0]), place(A[0]), 3))
+    use(ArgumentError, "copies up to 16 bytes", lambda A, B, S: T.ptx_cp_async(place(S[0]), place(A[0]), 9))
     use(ArgumentError, "from shared to global memory", lambda A, B, S: T.ptx_cp_async(place(A[0]), place(S[0]), 8))
     use(DTypeError, "copies elements as they are", lambda A, B, S: T.ptx_cp_async(place(S[0]), place(B[0]), 4))
 

@@ -107,7 +107,7 @@ def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predi
     """Copies neighbours from a tensor to shared memory; what comes next finds them there.
 
     - `dst_access_ptr`, `src_access_ptr`: where they begin, of `T.access_ptr`.
-    - `num_elems`: how many they are; 4, 8 or 16 bytes in all.
+    - `num_elems`: how many they are; up to 16 bytes in all.
     - `predicate`: whether to copy; where it does not hold zeros are written.
 
     >>> for i in T.Parallel(64):
@@ -126,14 +126,10 @@ def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predi
             f"`{target.name}` `{target.dtype}`",
             location=current().here(),
         )
-    if (
-        target.space != "shared"
-        or source.space != "global"
-        or count * target.dtype.bits not in (32, 64, 8 * _MOST_BYTES)
-    ):
+    if target.space != "shared" or source.space != "global" or not 0 < count * target.dtype.bits <= 8 * _MOST_BYTES:
         raise ArgumentError(
-            f"`T.ptx_cp_async` copies 4, 8 or 16 bytes from a tensor to shared memory, not {count} elements of "
-            f"`{target.dtype}` from {source.space} to {target.space} memory",
+            f"`T.ptx_cp_async` copies up to {_MOST_BYTES} bytes from a tensor to shared memory, not {count} elements "
+            f"of `{target.dtype}` from {source.space} to {target.space} memory",
             location=current().here(),
         )
     for number in range(count):

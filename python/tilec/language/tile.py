@@ -544,7 +544,8 @@ def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) ->
 def dp4a(A: Any, B: Any, C: Any) -> None:
     """Adds the product of four neighbours in two buffers to an element: `C[0] += A[0] * B[0] + ... + A[3] * B[3]`.
 
-    - `A`, `B`: a buffer of int8, from its first element on, or the element where the four begin, such as `A[i, 4 * j]`.
+    - `A`, `B`: a buffer of int8, from its first element on, or the element or the slice where the four begin, such as
+      `A[i, 4 * j]`.
     - `C`: a buffer of int32, whose first element it is, or the element. The sum wraps.
 
     >>> a = T.alloc_local((4,), "int8")
@@ -572,6 +573,8 @@ def dp4a(A: Any, B: Any, C: Any) -> None:
 
 
 def _first(side: Any) -> tuple[Buffer, list[Any]]:
+    if isinstance(side, Region) and side.is_short_row():
+        return side.buffer, [*side.offsets]
     if not isinstance(side, Buffer):
         raise TLSyntaxError(f"`T.dp4a` needs buffers or elements of them, not `{side!r}`", location=current().here())
     return side, [0] * side.rank
