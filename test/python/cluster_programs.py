@@ -79,6 +79,24 @@ def rotated(A: T.Tensor((2, 6, 40), "int32"), B: T.Tensor((2, 6, 40), "int32"), 
             B[x, y, j] = tile[j] * 100 + moves
 
 
+@T.prim_func
+def for_several(A: T.Tensor((8, 3, 64), "float32"), B: T.Tensor((8, 3, 64), "float32")):
+    """In each round blocks 1 and 3 of a cluster of four get what block 1 copies, then each its own."""
+    with T.ClusterKernel(8, cluster_dims=4, threads=64) as b:
+        tile = T.alloc_shared((64,), "float32")
+        for k in T.serial(2):
+            T.copy_cluster(A[b, k, 0], tile, cluster_mask=0b1010)
+            T.copy(tile, B[b, k, 0])
+        T.copy_cluster(A[b, 2, 0], tile, cluster_mask=0b100)
+        T.copy(tile, B[b, 2, 0])
+
+
+def got_by_several(A):
+    B = A.copy()
+    B[[3, 7], :2] = A[[1, 5], :2]
+    return B
+
+
 def rotate(A, n):
     tiles = A.reshape(2, 2, 3, 40).transpose(1, 2, 0, 3).reshape(2, 6, 40)
     for i in range(n):
@@ -393,6 +411,7 @@ CASES = {
         lambda A, B: A.astype(np.float32) @ B.astype(np.float32),
     ),
     "rotated": (rotated, (random((2, 6, 40)),), (4,), ((2, 6, 40), "int32"), rotate),
+    "for_several": (for_several, (random((8, 3, 64), "float32"),), (), ((8, 3, 64), "float32"), got_by_several),
     "in_halves": (in_halves, (random((8, 96), "float16"),), (), ((2, 8, 96), "float16"), lambda A: [A + A, A]),
     "between_halves": (
         between_halves, (random((4, 64)),), (3,), ((4, 64), "int32"), lambda A, n: A[[1, 0, 3, 2]] + n,

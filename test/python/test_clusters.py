@@ -161,6 +161,16 @@ def no_block(A, b, tile, other, n):
 
 
 @T.macro
+def a_mask_of_more_blocks(A, b, tile, other, n):
+    T.copy_cluster(A[b, 0], tile, cluster_mask=0b100)
+
+
+@T.macro
+def a_mask_and_a_block(A, b, tile, other, n):
+    T.copy_cluster(A[b, 0], tile, cluster_mask=0b11, dst_block=1)
+
+
+@T.macro
 def a_tensor(A, b, tile, other, n):
     T.copy_cluster(tile, A[b, 0], dst_block=0)
 
@@ -322,6 +332,8 @@ def rows_of_few_bits_that_wrap_to_one(A, b, tile, other, n):
         (an_arrival_at_the_end, "may end before the block waits there"),
         (a_block_that_is_not_there, "a cluster has the blocks 0 to 1 here, and no block 2"),
         (no_block, "needs the block whose shared memory it reaches"),
+        (a_mask_of_more_blocks, "a bit for each of the 2 blocks of a cluster, and at least one is set, not 0b100"),
+        (a_mask_and_a_block, "names the blocks, and no `dst_block`, `src_block` or `remote_barrier` is beside it"),
         (a_tensor, "`A` is no tile that `T.alloc_shared` made"),
         (a_barrier_of_another_block, "make it by `T.alloc_cluster_barrier`"),
         (an_arrival_at_a_barrier_of_one_block, "make it by `T.alloc_cluster_barrier`"),

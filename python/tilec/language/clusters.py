@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from .. import _ops
 from ..barriers import BarrierAt, ClusterBarriers, barrier, mark
 from ..builder import current
 from ..errors import ArgumentError, RangeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
-from ..values import binary, known
+from ..values import binary, known, static_int
 from .hints import ignored_options
 from .kernel import opened_kernel
-from .tile import copy, copy_in_cluster
+from .loops import If
+from .tile import copy, copy_in_cluster, shared_like
 
 if TYPE_CHECKING:
     from typing import Any
@@ -191,7 +194,9 @@ def copy_cluster(
     - `src_block`: the block that `src` is of. One of the two is given.
     - `remote_barrier`: a barrier of `T.alloc_cluster_barrier` at which the copy arrives once when it is done: that of
       block `dst_block`.
-    - `cluster_mask`: copies for several blocks; not there.
+    - `cluster_mask`: instead of a block, bits that say which blocks get what the first of them copies, `0b0101` for
+      blocks 0 and 2; the others copy what they say themselves. `dst` is a shared tile then. The blocks of the cluster
+      meet in it, as by `T.cluster_sync`, and the tile is there behind it.
     - `eviction_policy`, `annotations`: hints for other compilers, without effect.
 
     Constraints: between this and what the other block does with the tile stands `T.cluster_sync`, or a wait at the
@@ -206,24 +211,27 @@ def copy_cluster(
     ...         T.cluster_sync()
     ...         T.copy(other, B[b, 0])
     """
-    if cluster_mask is not None:
-        raise ArgumentError(
-            "`cluster_mask` of `T.copy_cluster` is missing: `T.copy` in `T.Pipelined` fetches what all blocks of a "
-            "cluster need once",
-            location=current().here(),
-        )
-    if (dst_block is None) == (src_block is None):
-        raise ArgumentError(
-            "`T.copy_cluster` needs the block whose shared memory it reaches: `dst_block` or `src_block`, one of the "
-            "two",
-            location=current().here(),
-        )
     ignored_options(
         "T.copy_cluster",
         "the compiler chooses the instruction",
         eviction_policy=eviction_policy,
         annotations=annotations,
     )
+    if cluster_mask is not None:
+        if dst_block is not None or src_block is not None or remote_barrier is not None:
+            raise ArgumentError(
+                "`cluster_mask` of `T.copy_cluster` names the blocks, and no `dst_block`, `src_block` or "
+                "`remote_barrier` is beside it",
+                location=current().here(),
+            )
+        _copy_for_several(src, dst, cluster_mask)
+        return
+    if (dst_block is None) == (src_block is None):
+        raise ArgumentError(
+            "`T.copy_cluster` needs the block whose shared memory it reaches: `dst_block` or `src_block`, one of the "
+            "two",
+            location=current().here(),
+        )
     at = None if remote_barrier is None else _barrier_of_copy(remote_barrier, dst_block)
     rank = checked_block(src_block if dst_block is None else dst_block)
     if _meeting("copy_cluster"):
@@ -232,6 +240,32 @@ def copy_cluster(
         copy(src, dst)
     if at is not None:
         mark("copied", "`T.copy_cluster`", at, rank=dst_block)
+
+
+def _copy_for_several(src: Any, dst: Any, mask: Any) -> None:
+    """Copies a tile, and gives that of the first block of a mask to the others of it."""
+    bits = static_int(mask, "`cluster_mask` of `T.copy_cluster`")
+    blocks = get_cluster_size()
+    if not 0 < bits < 1 << blocks:
+        raise RangeError(
+            f"`cluster_mask` of `T.copy_cluster` has a bit for each of the {blocks} blocks of a cluster, and at least "
+            f"one is set, not {bits:#b}",
+            location=current().here(),
+        )
+    copy(src, dst)
+    first, *others = (block for block in range(blocks) if bits >> block & 1)
+    if not others:
+        return
+    rank = block_rank_in_cluster()
+    is_other = reduce(lambda a, b: binary("or", a, b), (binary("eq", rank, other) for other in others))
+    # Nobody writes a tile that another block may be reading: what comes is written behind the second meeting.
+    came = shared_like(dst, "T.copy_cluster")
+    cluster_sync()
+    with If(is_other):
+        copy_in_cluster(dst, came, first, to_other=False)
+    cluster_sync()
+    with If(is_other):
+        copy(came, dst)
 
 
 def _barrier_of_copy(remote_barrier: Any, dst_block: Any) -> BarrierAt:

@@ -272,6 +272,12 @@ def copy_in_cluster(src: Any, dst: Any, rank: Any, *, to_other: bool) -> None:
     _ops.copy(source, _offsets(from_), target, _offsets(to), tile=joint)
 
 
+def shared_like(side: Any, function: str) -> Buffer:
+    """Returns a new shared tile of the extents and elements of a side of a copy."""
+    region = _side(side)
+    return alloc(region_extents(region, function) or (1,), region.buffer.dtype, "shared")
+
+
 def _side(side: Any) -> Region:
     if isinstance(side, Reference):
         side = side.load()
