@@ -40,7 +40,8 @@ _NAMES = """
     GemmWarpPolicy fill clear reduce reduce_sum reduce_max reduce_min reduce_abssum reduce_absmax reduce_bitand
     reduce_bitor reduce_bitxor cumsum cummax any_of all_of clamp reshape view index_to_coordinates sync_threads
     use_swizzle annotate_layout annotate_safe_value annotate_l2_hit_ratio annotate_restrict_buffers
-    annotate_min_blocks_per_sm annotate_compile_flags annotate_pass_configs Layout Fragment make_swizzled_layout
+    annotate_min_blocks_per_sm annotate_compile_flags annotate_pass_configs Layout Fragment PartialFragment
+    make_swizzled_layout
     assume likely If Then Else While abs acos acosh asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or
     bitwise_xor ceil ceildiv cdiv align_up clz copysign cos cosh erf exp exp2 exp10 floor floordiv floormod
     hypot if_then_else infinity isfinite isinf isnan ldexp log log2 log10 log1p max max_value min min_value

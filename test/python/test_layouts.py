@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import tilec
@@ -44,6 +45,30 @@ def test_places():
     assert swapped.is_equal(T.Layout([4, 8], lambda i, j: (j, i)))
     assert not swapped.is_equal(T.Layout([4, 8]))
     assert T.make_linear_layout((4, 8)).map_forward_index([1, 2]) == [1, 2]
+
+
+def test_parts_of_a_reducer():
+    parts = T.PartialFragment((8, 2), forward_thread_fn=lambda i, j, part: i * 4 + part, replicate=4, combine=2)
+    assert (parts.combine_size, parts.get_thread_size(), parts.map_forward_index([1, 1])) == (2, 32, [1])
+    assert repr(parts) == "a partial fragment of (8, 2) (combine 2 x copy 2)"
+    assert T.PartialFragment((8,), lambda i, part: (part, i), replicate=4).combine_size == 4
+
+    with pytest.warns(IgnoredHintWarning, match="annotate_layout"):
+
+        @T.prim_func
+        def f(A: T.Tensor((8, 4), "float32"), B: T.Tensor((8,), "float32")):
+            with T.Kernel(1, threads=32):
+                sums, result = T.alloc_reducer((8,), "float32"), T.alloc_fragment((8,), "float32")
+                T.annotate_layout({sums: T.PartialFragment((8,), None, lambda i, part: i * 4 + part, 4)})
+                T.reducer_init(sums)
+                for i, k in T.Parallel(8, 4):
+                    T.reducer_update(sums[i], A[i, k])
+                T.finalize_reducer(sums, result)
+                T.copy(result, B)
+
+    a, b = np.arange(32, dtype=np.float32).reshape(8, 4), np.zeros(8, np.float32)
+    tilec.compile(f, target="cpu")(a, b)
+    np.testing.assert_array_equal(b, a.sum(1))
 
 
 def test_layouts_that_are_made_of_others():
@@ -147,6 +172,11 @@ MISTAKES = {
     "elements": (ShapeError, r"has 32 of them, and \(5,\) is 5", lambda: T.Layout((4, 8)).reshape(5)),
     "dimension": (RankError, "has no dimension 2", lambda: T.Layout((4, 8)).repeat(2, 2)),
     "times": (ArgumentError, "a positive number of times, not 0", lambda: T.Layout((4, 8)).repeat(0, 0)),
+    "parts": (
+        ArgumentError,
+        "`combine` of a `T.PartialFragment` must divide its `replicate`, 8, and 3 does not",
+        lambda: T.PartialFragment(32, None, lambda i, part: part, replicate=8, combine=3),
+    ),
     "both": (ArgumentError, "needs `forward_fn` or", lambda: T.Fragment(4, lambda i: (i, 0), lambda i: i)),
     "repeats": (ArgumentError, "for each of the 2 dim", lambda: T.make_gemm_fragment_8x8().repeat([2])),
     "copies": (

@@ -55,9 +55,9 @@ Pipelines by hand: ws, WarpSpecialize, alloc_barrier, alloc_cluster_barrier, cre
     ptx_wait_group, wgmma_gemm, wgmma_mma, wait_wgmma, warpgroup_arrive, warpgroup_commit_batch, warpgroup_wait,
     warpgroup_fence_operand, fence_proxy_async, __ldg
 Looking inside: print, device_assert, breakpoint
-Hints: annotate_layout, Layout, Fragment, make_swizzled_layout, make_linear_layout, make_full_bank_swizzled_layout,
-    make_half_bank_swizzled_layout, make_quarter_bank_swizzled_layout, make_volta_swizzled_layout,
-    make_wgmma_swizzled_layout, make_gemm_fragment_8x8, make_gemm_fragment_8x8_transposed,
+Hints: annotate_layout, Layout, Fragment, PartialFragment, make_swizzled_layout, make_linear_layout,
+    make_full_bank_swizzled_layout, make_half_bank_swizzled_layout, make_quarter_bank_swizzled_layout,
+    make_volta_swizzled_layout, make_wgmma_swizzled_layout, make_gemm_fragment_8x8, make_gemm_fragment_8x8_transposed,
     make_fully_replicated_layout_fragment, annotate_safe_value, annotate_l2_hit_ratio, annotate_restrict_buffers,
     annotate_min_blocks_per_sm, annotate_compile_flags, annotate_pass_configs, annotate_consumer_reg_alloc,
     annotate_producer_reg_dealloc, set_max_nreg, inc_max_nreg, dec_max_nreg, no_set_max_nreg,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "Fragment", "Layout", "make_full_bank_swizzled_layout", "make_fully_replicated_layout_fragment",
+    "Fragment", "Layout", "PartialFragment", "make_full_bank_swizzled_layout", "make_fully_replicated_layout_fragment",
     "make_gemm_fragment_8x8", "make_gemm_fragment_8x8_transposed", "make_half_bank_swizzled_layout",
     "make_linear_layout", "make_quarter_bank_swizzled_layout", "make_swizzled_layout", "make_volta_swizzled_layout",
     "make_wgmma_swizzled_layout",
@@ -343,6 +343,41 @@ class Fragment(Layout):
                 location=place(),
             )
         return extents[0]
+
+
+class PartialFragment(Fragment):
+    """Says which threads hold parts of a reducer that are still to be combined: a hint, as a `T.Fragment` is.
+
+    - `shape`, `forward_fn`, `forward_thread_fn`, `forward_index_fn`: as of a `T.Fragment`.
+    - `replicate`: how many threads hold parts of each element.
+    - `combine`: how many of them hold parts of their own, by default all; others have what those have. It divides
+      `replicate`, else an `ArgumentError` says so.
+
+    >>> layout = T.PartialFragment((8,), forward_thread_fn=lambda i, part: i * 4 + part, replicate=4)
+    >>> layout.combine_size, layout.get_thread_size()
+    (4, 32)
+    """
+
+    def __init__(
+        self,
+        shape: Any,
+        forward_fn: Callable[..., Any] | None = None,
+        forward_thread_fn: Callable[..., Any] | None = None,
+        replicate: int = 1,
+        forward_index_fn: Callable[..., Any] | None = None,
+        combine: int | None = None,
+    ) -> None:
+        super().__init__(shape, forward_fn, forward_thread_fn, replicate, forward_index_fn)
+        self.combine_size = replicate if combine is None else combine
+        if self.combine_size < 1 or replicate % self.combine_size:
+            raise ArgumentError(
+                f"`combine` of a `T.PartialFragment` must divide its `replicate`, {replicate}, and {combine} does not",
+                location=place(),
+            )
+
+    def __repr__(self) -> str:
+        groups = self.copies // self.combine_size
+        return f"a partial fragment of {self.shape} (combine {self.combine_size} x copy {groups})"
 
 
 def _numbers(indices: Sequence[Any]) -> tuple[int, ...]:

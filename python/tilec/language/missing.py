@@ -64,7 +64,7 @@ _GROUPS: dict[str, str] = {
     _VECTOR: "vscale",
     _LAYOUT: """
         make_tcgen05mma_swizzled_layout make_cutlass_metadata_layout get_swizzle_layout make_mma_swizzle_layout
-        SwizzleMode PartialFragment""",
+        SwizzleMode""",
     _ROLES: """
         annotate_ws_pipeline_depth
         """,

@@ -114,7 +114,8 @@ LEFT = (
     Left(
         "layouts, which are hints that change nothing; some are drawn",
         "test_language_names.py",
-        "Fragment make_full_bank_swizzled_layout make_gemm_fragment_8x8 make_gemm_fragment_8x8_transposed "
+        "Fragment PartialFragment make_full_bank_swizzled_layout make_gemm_fragment_8x8 "
+        "make_gemm_fragment_8x8_transposed "
         "make_half_bank_swizzled_layout make_quarter_bank_swizzled_layout make_volta_swizzled_layout "
         "make_wgmma_swizzled_layout",
     ),
