@@ -281,6 +281,58 @@ def test_a_program_says_what_is_outside():
         break
 
 
+def test_loops_are_written_in_each_other():
+    """With indices that begin anywhere, jumps, and loops that run nothing; all of them are right."""
+    wanted = {
+        r"for .* in T.Parallel\(.*\n *for .* in T.Parallel\(",
+        r"for (\w+) in T.parallel\([17], \d+\):\n",
+        r"in T.Parallel\(.*\b(0|-3)\b.*\)",
+        r"if not .*:\n *continue",
+        r"\n +continue\n",
+    }
+    for seed in itertools.count():
+        program, expected, _ = generator.draw(seed, Features().without(["wordings", "clusters"]))
+        program = dataclasses.replace(program, wordings=("loops",))
+        source = printer.source(program)
+        found = {pattern for pattern in wanted if re.search(pattern, source)}
+        if not found:
+            continue
+        outcome = execute(program, expected, Path.parse("cpu"))
+        assert outcome.status == "right", outcome.message
+        wanted -= found
+        if not wanted:
+            break
+
+
+def test_blocks_of_clusters_wait_at_barriers():
+    wanted = {r"remote_barrier=came_0\)", r"ptx_arrive_cluster_barrier\(came_", r"T.get_cluster_extent\("}
+    for seed in itertools.count():
+        program = generator.sketch(seed, Features(), random.Random(f"{seed}.0"))
+        if not any(kernel.cluster for kernel in program.kernels):
+            continue
+        program, expected, _ = generator.draw(seed, Features())
+        found = {pattern for pattern in wanted if re.search(pattern, printer.source(program))}
+        if not found:
+            continue
+        outcome = execute(program, expected, Path.parse("cpu"))
+        assert outcome.status == "right", outcome.message
+        wanted -= found
+        if not wanted:
+            break
+
+
+def test_an_operand_may_be_of_another_type():
+    """A conversion that the language makes is left out beside an operand that says the type, and nowhere else."""
+    load = Load(Buffer("A", "int32", (4,), "global"), (Name("index", "i"),))
+    other = Load(Buffer("B", "uint32", (4,), "global"), (Name("index", "i"),))
+    mixed = Cast("uint32", load, mixed=True)
+    assert printer.expr(Binary("-", mixed, other)) == "(A[i] - B[i])"
+    assert printer.expr(Binary("-", mixed, Const("uint32", 3))) == '(T.cast(A[i], "uint32") - 3)'
+    assert printer.expr(Compare("<", other, mixed)) == "(B[i] < A[i])"
+    assert printer.expr(Binary("+", mixed, mixed)) == '(A[i] + T.cast(A[i], "uint32"))'
+    assert printer.expr(mixed) == 'T.cast(A[i], "uint32")'
+
+
 def test_features_can_be_left_out():
     features = Features().without(["gemms", "pipelines"])
     for seed in range(10):

@@ -94,6 +94,20 @@ def scaled(a: Expr, factor: int) -> Expr:
     return const(int(a.value) * factor) if isinstance(a, Const) else Binary("*", a, const(factor))
 
 
+def _becomes(one: str, other: str) -> bool:
+    """Whether an operand of a type is converted to the one of the operand beside it, which is another (I6)."""
+    if any(dtype in NARROW_FLOATS for dtype in (one, other)) or other in ("bool", "index"):
+        return False
+    if one == "bool" or (is_float(other) and not is_float(one)):
+        return True
+    if is_float(one) != is_float(other):
+        return False
+    width = 32 if one == "index" else bits(one)
+    if is_float(other) or one == "index":
+        return width < bits(other)
+    return width < bits(other) or (width == bits(other) and is_unsigned(other) and not is_unsigned(one))
+
+
 class Expressions:
     """Draws expressions from a source of random numbers."""
 
@@ -107,6 +121,9 @@ class Expressions:
         self._words = random.Random()
         """Draws how elements are read, so that programs are otherwise what they would be without."""
         self._words.setstate(rng.getstate())
+        self._mixtures = random.Random()
+        """Draws which conversions are left to the operand beside them, in the same way."""
+        self._mixtures.setstate(rng.getstate())
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -354,8 +371,21 @@ class Expressions:
         return None if is_static(value) else self.converted(value, dtype)
 
     def _binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
-        if is_float(dtype):
-            return self._float_binary(dtype, scope, depth)
+        found = (
+            self._float_binary(dtype, scope, depth) if is_float(dtype) else self._integer_binary(dtype, scope, depth)
+        )
+        if not isinstance(found, Binary) or found.op in ("fmod", "nextafter"):
+            return found
+        return replace(found, a=self._mixed(found.a), b=self._mixed(found.b))
+
+    def _mixed(self, value: Expr) -> Expr:
+        """Returns a value that may leave its conversion to the operand beside it, if that one has its type."""
+        is_one = isinstance(value, Cast) and _becomes(value.a.dtype, value.dtype) and not is_static(value)
+        if not isinstance(value, Cast) or not is_one or not self.features.mixed_types:
+            return value
+        return replace(value, mixed=True) if self._mixtures.random() < 0.5 else value
+
+    def _integer_binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         ops = ["+", "-", "*", "&", "|", "^", "min", "max"]
         a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
         if is_static(a):
@@ -441,7 +471,7 @@ class Expressions:
             return Compare(self.pick(("<", "<=", ">", ">=", "==", "!=")), index.name, bound)
         dtype = self.pick(("int32", "float32", "int8", "float16", "int64"))
         a, b = self.value(dtype, scope, depth - 1), self.value(dtype, scope, depth - 1)
-        return Compare(self.pick(("<", "<=", ">", ">=", "==", "!=")), a, b)
+        return Compare(self.pick(("<", "<=", ">", ">=", "==", "!=")), self._mixed(a), self._mixed(b))
 
     def dtype(self) -> str:
         """Returns a type for a tensor or a tile."""

@@ -22,6 +22,8 @@ class Features:
     """Values of the whole range, so that arithmetic wraps."""
     division: bool = True
     """`//` and `%` by values that may be zero or negative."""
+    mixed_types: bool = True
+    """Operands of two types, such as a signed and an unsigned integer, of which the language converts one."""
     shifts: bool = True
     functions: bool = True
     """exp, log, sin, and so on."""

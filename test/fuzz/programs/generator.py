@@ -160,6 +160,11 @@ class _Drawing:
         )
         if self._features.wordings and has_variables and self._e.chance(0.5):
             program.wordings = (*(w for w in program.wordings if w != "vectors"), "vectors")
+        # These have sources of their own, so that programs are otherwise what they would be without.
+        if self._features.wordings and random.Random(f"{seed} loops").random() < 0.25:
+            program.wordings = (*program.wordings, "loops")
+        if self._features.wordings and has_clusters and random.Random(f"{seed} clusters").random() < 0.7:
+            program.wordings = (*program.wordings, "clusters")
         if self._features.outside and self._e.chance(0.1):
             kernel = self._rng.choice(kernels)
             kernel.outside = self._outside(kernel)

@@ -34,7 +34,7 @@ LEFT = (
         "language_programs.py",
         "Ref dtype macro PersistentTileScheduler",
     ),
-    Left("functions that allocate their results", "result_programs.py", "empty parallel"),
+    Left("functions that allocate their results", "result_programs.py", "empty"),
     Left("classes that functions return", "test_ops.py", "TensorType"),
     Left("classes that functions return", "test_source_kernels.py", "Module PrimFunc"),
     Left("kernels in CUDA C++, which the CPU cannot run", "test_source_kernels.py", "TensorMap"),
@@ -42,8 +42,8 @@ LEFT = (
     Left(
         "groups of threads that wait for each other, whose order the reference does not follow",
         "pipelines_by_hand.py",
-        "alloc_barrier barrier_arrive barrier_wait cp_async_barrier_noinc mbarrier_arrive mbarrier_arrive_expect_tx "
-        "mbarrier_wait_parity named_barrier_arrive tma_copy ws",
+        "alloc_barrier barrier_arrive barrier_wait cp_async_barrier_noinc mbarrier_arrive_expect_tx "
+        "named_barrier_arrive tma_copy ws",
     ),
     Left(
         "other names of what groups of threads wait for",
@@ -54,7 +54,7 @@ LEFT = (
     Left(
         "blocks of a cluster that wait for each other at barriers",
         "cluster_programs.py",
-        "alloc_cluster_barrier ptx_arrive_cluster_barrier ptx_init_barrier_thread_count",
+        "ptx_init_barrier_thread_count",
     ),
     Left(
         "votes, and where a thread is in its warp",
@@ -97,8 +97,6 @@ LEFT = (
         "language_programs.py",
         "rng_init rng_rand rng_rand_float",
     ),
-    Left("other words for what is drawn", "cluster_programs.py", "ClusterKernel cluster_arrive_relaxed"),
-    Left("where a block is, which its coordinates say", "language_programs.py", "get_cluster_extents get_cluster_ids"),
     Left(
         "short for what is drawn, or a program of such",
         "language_programs.py",
@@ -108,7 +106,7 @@ LEFT = (
         "short for what is drawn, or a program of such",
         "test_language_names.py",
         "align_up alloc_reducer assume c2d_im2col dp4a finalize_reducer get_block_extent get_block_extents "
-        "get_thread_extent get_thread_extents index_to_coordinates max_value reducer_init reducer_update truncdiv "
+        "get_thread_extents index_to_coordinates max_value reducer_init reducer_update truncdiv "
         "truncmod vectorized Vectorized",
     ),
     Left(
@@ -133,7 +131,7 @@ LEFT = (
     Left(
         "tried by the examples of their pages only",
         "../../python/tilec/language/__init__.py",
-        "StridedTensorType Struct fmul get_cluster_dims get_cluster_extent get_cluster_id",
+        "StridedTensorType Struct fmul",
     ),
 )
 

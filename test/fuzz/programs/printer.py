@@ -231,6 +231,10 @@ def _const(node: ir.Const, typed: bool) -> str:
 
 def _operands(a: ir.Expr, b: ir.Expr) -> tuple[str, str]:
     """Prints two operands; one of them at least must say the type."""
+    if isinstance(a, ir.Cast) and a.mixed and not ir.is_static(b):
+        a = a.a
+    elif isinstance(b, ir.Cast) and b.mixed and not ir.is_static(a):
+        b = b.a
     is_const = [isinstance(e, ir.Const) for e in (a, b)]
     return expr(a, all(is_const)), expr(b, all(is_const))
 

@@ -107,9 +107,12 @@ class Logic:
 
 @dataclass(frozen=True)
 class Cast:
+    """`mixed`: it is not written beside an operand which says the type that both get (I6)."""
+
     dtype: str
     a: Expr
     implicit: bool = False
+    mixed: bool = False
 
 
 @dataclass(frozen=True)

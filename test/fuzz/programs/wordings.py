@@ -8,7 +8,9 @@ depends on the program's seed only, and a wording can be left out to make a find
 from __future__ import annotations
 
 import ast
+import copy
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -21,8 +23,8 @@ def wordings() -> tuple[str, ...]:
 
 
 def draw_wordings(rng: random.Random) -> tuple[str, ...]:
-    """Returns some of them."""
-    return tuple(rng.sample(wordings(), rng.choice((1, 1, 2, 3))))
+    """Returns some of those that are for all programs."""
+    return tuple(rng.sample([n for n in wordings() if n not in ("loops", "clusters")], rng.choice((1, 1, 2, 3))))
 
 
 def reworded(source: str, chosen: tuple[str, ...], seed: int) -> str:
@@ -389,6 +391,157 @@ class _Vectors(_Wording):
         return ast.Subscript(ast.Name(vector.name), ast.Constant(vector.numbers[node.id]), node.ctx)
 
 
+# Loops ----------------------------------------------------------------------------------------------------------------
+
+
+class _Loops(_Wording):
+    """Writes parallel loops as loops in each other, whose indices begin anywhere, and leaves iterations by `continue`;
+    and puts loops beside them that run nothing.
+    """
+
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        call, targets = node.iter, node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        if called(call) != "Parallel" or not isinstance(call, ast.Call) or len(call.args) != len(targets):
+            return node
+        if not all(isinstance(a, ast.Constant) for a in call.args) or not all(isinstance(t, ast.Name) for t in targets):
+            return node
+        names, extents = [ast.unparse(t) for t in targets], [int(ast.literal_eval(a)) for a in call.args]
+        empty = self._empty(node, extents) if self._rng.random() < 0.2 else []
+        if self._chance():
+            node.body = self._with_jumps(node.body)
+        cuts = sorted(self._rng.sample(range(1, len(names)), self._rng.randrange(len(names))))
+        body = node.body
+        for first, last in reversed(list(zip([0, *cuts], [*cuts, len(names)], strict=True))):
+            body = self._level(names[first:last], extents[first:last], body)
+        return [*empty, *body]
+
+    def _level(self, names: list[str], extents: list[int], body: list[ast.stmt]) -> list[ast.stmt]:
+        """Returns one loop of a nest, in which there may be a jump in front of the body."""
+        begin = self._rng.choice((0, 0, 1, 7)) if len(names) == 1 and self._chance() else None
+        variables = ", ".join(names)
+        head = f"for {variables} in T.Parallel({', '.join(map(str, extents))}):"
+        if begin is not None:
+            bounds = f"{begin}, {begin + extents[0]}" if begin or self._chance() else f"{extents[0]}"
+            head = f"for {variables} in T.parallel({bounds}):"
+        made = _statements(f"{head}\n    pass")
+        loop = made[0]
+        assert isinstance(loop, ast.For), "it is the text of one"
+        own = f"({variables} - {begin})" if begin else variables
+        if begin:
+            body = [_Renamed(variables, own).visit(statement) for statement in body]
+        if self._rng.random() < 0.2:  # of a part of the loop that has no iterations
+            own = own if len(names) == 1 else names[0]
+            body = [*_statements(f"if {own} * 3 + 1 > {extents[0] * 3 + 1}:\n    continue"), *body]
+        loop.body = body
+        return made
+
+    def _with_jumps(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Returns the body of a loop with a jump in the place of a branch, or behind it."""
+        last = body[-1]
+        if isinstance(last, ast.If) and not last.orelse and self._chance():
+            leave = ast.If(ast.UnaryOp(ast.Not(), last.test), [ast.Continue()], [])
+            return [*body[:-1], leave, *last.body]
+        return [*body, ast.Continue()]
+
+    def _empty(self, node: ast.For, extents: list[int]) -> list[ast.stmt]:
+        """Returns a loop like another one without iterations, if none of its statements assigns a variable."""
+        if not all(isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Subscript) for s in node.body):
+            return []
+        made = copy.deepcopy(node)
+        zero = self._rng.randrange(len(extents))
+        assert isinstance(made.iter, ast.Call), "it is a loop of the language"
+        made.iter.args[zero] = ast.Constant(self._rng.choice((0, 0, -3)))
+        return [made]
+
+
+class _Renamed(ast.NodeTransformer):
+    """Puts an expression in the place of a name."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self._name, self._value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return _expression(self._value) if node.id == self._name else node
+
+
+# Clusters -------------------------------------------------------------------------------------------------------------
+
+
+class _Clusters(_Wording):
+    """Says in other words where blocks are, and has barriers say when tiles have come."""
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        call = node.items[0].context_expr
+        dims = (
+            next((k.value for k in call.keywords if k.arg == "cluster_dims"), None)
+            if isinstance(call, ast.Call)
+            else None
+        )
+        if called(call) != "Kernel" or not isinstance(call, ast.Call) or dims is None:
+            return node
+        extents = ast.literal_eval(dims)
+        threads = next(k.value for k in call.keywords if k.arg == "threads")
+        self._ranks = ["T.block_rank_in_cluster()"]
+        rank, begun = "0", "0"
+        for d, extent in reversed(list(enumerate(extents))):
+            at = f"T.get_block_binding({d})"
+            rank = f"({rank}) * {extent} + {at} % T.get_cluster_dims()[{d}]"
+            begun = f"({begun}) * {extent} + {at} - T.get_cluster_id({d}) * {extent}"
+        many = re.sub(r"T.get_cluster_id\((\d)\)", r"T.get_cluster_ids()[\1]", begun)
+        last = r"T.min(T.get_cluster_id(\1), T.get_cluster_extent(\1) - 1)"
+        fewer = re.sub(r"T.get_cluster_id\((\d)\)", last, begun)
+        again = fewer.replace("T.get_cluster_extent(0)", "T.get_cluster_extents()[0]")
+        self._ranks += [rank, begun, many, fewer, again]
+        self._threads = ast.unparse(threads)
+        if self._chance():
+            call.func = _expression("T.ClusterKernel")
+        barriers: list[ast.stmt] = []
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            body += self._said(statement, body, barriers)
+        node.body = [*barriers, *body]
+        if barriers:  # where a barrier is must be seen to follow from the block's number in the cluster
+            self._ranks = self._ranks[:2]
+        return self.generic_visit(node)
+
+    def _said(self, statement: ast.stmt, before: list[ast.stmt], barriers: list[ast.stmt]) -> list[ast.stmt]:
+        """Returns a statement of a kernel, or what a barrier has to do with what comes behind a copy."""
+        what = called(statement.value) if isinstance(statement, ast.Expr) else ""
+        copied = before[-1] if before else statement
+        call = copied.value if isinstance(copied, ast.Expr) else None
+        if what == "cluster_arrive" and self._chance():
+            return _statements("T.cluster_arrive_relaxed()")
+        if what != "cluster_sync" or called(call or statement) != "copy_cluster" or not self._chance():
+            return [statement]
+        assert isinstance(call, ast.Call), "it is the copy in front"
+        name, other = f"came_{len(barriers)}", call.keywords[0]
+        block = ast.unparse(other.value)
+        if other.arg == "dst_block" and self._chance():
+            call.keywords.append(ast.keyword("remote_barrier", ast.Name(name)))
+            count, arrivals = "1", []
+        else:
+            arrive = self._rng.choice(("T.mbarrier_arrive({}, {})", "T.ptx_arrive_cluster_barrier({}, {})"))
+            count, arrivals = f"T.get_thread_extent(0) * {self._rest()}", _statements(arrive.format(name, block))
+        barriers += _statements(f"{name} = T.alloc_cluster_barrier({count})")
+        return [*arrivals, *_statements(f"T.mbarrier_wait_parity({name}, 0)")]
+
+    def _rest(self) -> str:
+        """Returns how many threads a block has for each along the first dimension."""
+        threads = ast.literal_eval(self._threads)
+        return str(1 if isinstance(threads, int) else threads[1] * (threads[2] if len(threads) > 2 else 1))
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = called(node)
+        if name == "block_rank_in_cluster":
+            return _expression(self._rng.choice(self._ranks))
+        if name == "get_cluster_size" and self._chance():
+            dims = "T.get_cluster_dims()"
+            return _expression(f"({dims}[0] * {dims}[1] * {dims}[2])")
+        return node
+
+
 # Other statements -----------------------------------------------------------------------------------------------------
 
 
@@ -586,5 +739,7 @@ _WORDINGS: dict[str, Callable[[random.Random], ast.NodeTransformer]] = {
     "hints": _Hints,
     "views": _Views,
     "pointers": _Pointers,
+    "loops": _Loops,
+    "clusters": _Clusters,
 }
 """All of them, in the order in which they are applied."""
