@@ -187,16 +187,15 @@ static std::string convertPairsOfTheirOwn(const PTXStatement &conversion) {
                        operands[0]);
 }
 
-/// True if `ptx` has arithmetic on single floats of 16 bits.
+/// True if `ptx` has arithmetic on floats of 16 bits, single ones or pairs.
 static bool hasShortArithmetic(StringRef ptx) {
   for (size_t end = ptx.find("f16"); end != StringRef::npos;
        end = ptx.find("f16", end + 1)) {
     StringRef name = ptx.take_front(end);
     name = name.substr(name.find_last_of((kSpace + "{;").str()) + 1);
-    bool isSingle = !ptx.substr(end).starts_with("f16x2");
-    if (isSingle && StringSwitch<bool>(name.split('.').first)
-                        .Cases({"add", "sub", "mul", "fma", "min", "max"}, true)
-                        .Default(false))
+    if (StringSwitch<bool>(name.split('.').first)
+            .Cases({"add", "sub", "mul", "fma", "min", "max"}, true)
+            .Default(false))
       return true;
   }
   return false;
@@ -205,7 +204,10 @@ static bool hasShortArithmetic(StringRef ptx) {
 /// Selects one of two numbers of 16 bits by a mask. Where one of them is made
 /// by a conversion, ptxas makes a conversion under a predicate of the two
 /// (`@P0 F2F.F16.F32 R1, R2`), over a copy of the other, and when it packs two
-/// sums into one (`HFMA2`), takes the result for that copy in front of it.
+/// sums into one (`HFMA2`), takes the result for that copy in front of it. And
+/// of a pair that is the same for all threads and that a branch makes, it loses
+/// the instruction that takes out the upper half (`UPRMT`), where halves of
+/// that pair and of one that arithmetic makes are selected.
 static std::string selectByMask(const PTXStatement &selection) {
   if (!selection.name.starts_with("selp.") || !selection.name.ends_with("16"))
     return {};

@@ -136,7 +136,8 @@ TEST(AssemblerFaults, HalvesAreSelectedByMasks) {
   llvm::StringRef selection = "@%p1 selp.b16 \t%rs1, %rs2, 0x3C00, %p2;";
   for (llvm::StringRef sum :
        {"\tadd.rn.f16 \t%rs1, %rs1, %rs2;\n", "{add.f16 %h1,%h2,%h3;\n}\n",
-        "fma.rn.bf16 %rs1, %rs1, %rs1, %rs2;\n", "max.f16 %h1, %h1, %h2;\n"})
+        "fma.rn.bf16 %rs1, %rs1, %rs1, %rs2;\n", "max.f16 %h1, %h1, %h2;\n",
+        "add.rn.f16x2 %r1, %r1, %r2;\n"})
     EXPECT_EQ(avoidAssemblerFaults(sum.str() + selection.str()),
               sum.str() + "{\n\t.reg .b16 %short;\n"
                           "\t.reg .b32 %mask, %yes, %no;\n"
@@ -147,10 +148,8 @@ TEST(AssemblerFaults, HalvesAreSelectedByMasks) {
                           "\tselp.b32 %mask, -1, 0, %p2;\n"
                           "\tlop3.b32 %no, %mask, %yes, %no, 0xCA;\n"
                           "\t@%p1 cvt.u16.u32 %rs1, %no;\n\t}");
-  // Nothing is packed that was not.
   for (llvm::StringRef other :
-       {"add.rn.f16x2 %r1, %r1, %r2;\n", "cvt.rn.f16.f32 %rs1, %f1;\n",
-        "add.f32 %f1, %f1, %f2;\n"})
+       {"cvt.rn.f16.f32 %rs1, %f1;\n", "add.f32 %f1, %f1, %f2;\n"})
     EXPECT_EQ(avoidAssemblerFaults(other.str() + selection.str()),
               other.str() + selection.str());
 }
