@@ -4,8 +4,8 @@
 // library is needed to build this. The entry points declared here are those of
 // nvJitLink.h and cuda.h.
 //
-// A cubin in which a kernel loses its stack pointer (StackPointer.h) is made
-// once more, without optimisations.
+// A cubin in which a kernel loses its stack pointer (StackPointer.h) or clears
+// sums in a product (ClearedSums.h) is made once more, without optimisations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "ToolFiles.h"
 #include "tl/Support/Environment.h"
 #include "tl/Support/RunProgram.h"
+#include "tl/Target/Cubin/ClearedSums.h"
 #include "tl/Target/Cubin/StackPointer.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
@@ -354,17 +355,27 @@ static Expected<Assembly> assembleAt(unsigned level, Assembler assembler,
 /// more than their beginning writes the stack pointer.
 static bool hasDynamicFrames(StringRef ptx) { return ptx.contains("alloca"); }
 
+/// What is wrong with the cubin of `ptx`, in words, or nothing.
+static StringRef findFault(StringRef cubin, ArrayRef<StringRef> ptx) {
+  if (losesStackPointer(cubin) && none_of(ptx, hasDynamicFrames))
+    return "loses the stack pointer";
+  if (clearsSumsByCondition(cubin))
+    return "loses sums of products of `float64`";
+  return "";
+}
+
 Expected<Assembly> tl::assemble(Assembler assembler, ArrayRef<StringRef> ptx,
                                 StringRef chip) {
   Expected<Assembly> usual = assembleAt(kUsualLevel, assembler, ptx, chip);
-  if (!usual || !losesStackPointer(usual->cubin) ||
-      any_of(ptx, hasDynamicFrames))
+  if (!usual || findFault(usual->cubin, ptx).empty())
     return usual;
   Expected<Assembly> plain = assembleAt(kPlainLevel, assembler, ptx, chip);
-  if (plain && losesStackPointer(plain->cubin))
-    return makeError("the code that the assembler makes loses the stack "
-                     "pointer, with and without optimisations, as version 13.0 "
-                     "is known to do; use another version of CUDA");
+  if (!plain)
+    return plain;
+  if (StringRef fault = findFault(plain->cubin, ptx); !fault.empty())
+    return makeError("the code that the assembler makes " + fault +
+                     ", with and without optimisations, as version 13.0 is "
+                     "known to do; use another version of CUDA");
   return plain;
 }
 

@@ -227,6 +227,37 @@ static std::string selectByMask(const PTXStatement &selection) {
                        operands[0]);
 }
 
+/// True if `ptx` multiplies matrices of doubles.
+static bool hasDoubleMatrices(StringRef ptx) {
+  return ptx.contains(".f64.f64.f64.f64");
+}
+
+/// Selects one of two doubles by a mask, word by word. Where all sums of an
+/// `mma.sync` of 16 rows are zero if a predicate says so that is the same for
+/// all threads, ptxas leaves it to the instruction to clear them
+/// (`DMMA.16x8x4 R8, R4, R18, R8, UP0`), takes the sums for those of 8 rows,
+/// and copies the second one over the third and the fourth.
+static std::string selectDoubleByMask(const PTXStatement &selection) {
+  StringRef type = selection.name;
+  if (!type.consume_front("selp.") || !type.ends_with("64"))
+    return {};
+  SmallVector<StringRef> operands = splitOperands(selection.operands);
+  if (operands.size() != 4)
+    return {};
+  return llvm::formatv("{{\n\t.reg .b64 %double;\n"
+                       "\t.reg .b32 %mask, %yes0, %yes1, %no0, %no1;\n"
+                       "\tmov.{0} %double, {1};\n"
+                       "\tmov.b64 {{%yes0, %yes1}, %double;\n"
+                       "\tmov.{0} %double, {2};\n"
+                       "\tmov.b64 {{%no0, %no1}, %double;\n"
+                       "\tselp.b32 %mask, -1, 0, {3};\n"
+                       "\tlop3.b32 %no0, %mask, %yes0, %no0, 0xCA;\n"
+                       "\tlop3.b32 %no1, %mask, %yes1, %no1, 0xCA;\n"
+                       "\t{4}mov.b64 {5}, {{%no0, %no1};\n\t}",
+                       type, operands[1], operands[2], operands[3],
+                       selection.guard, operands[0]);
+}
+
 /// Takes pairs of floats away by a product with -1, which is exact. With some
 /// pairs of which one half is a constant zero (`a - {0, x}`), `nvJitLink` ends
 /// the process.
@@ -300,6 +331,8 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
     rules.push_back(compareByInequality);
   if (hasShortArithmetic(ptx))
     rules.push_back(selectByMask);
+  if (hasDoubleMatrices(ptx))
+    rules.push_back(selectDoubleByMask);
   rules.append({subtractProduct, unpackSum, compareWithoutSign, chooseAbsolute,
                 convertPairsOfTheirOwn, storeCopiesOfParts});
 

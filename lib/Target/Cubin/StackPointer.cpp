@@ -23,13 +23,13 @@
 
 #include "tl/Target/Cubin/StackPointer.h"
 
+#include "MachineCode.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Object/ELF.h"
 #include "llvm/Support/Endian.h"
 
 using namespace llvm;
+using namespace tl;
 
-static constexpr size_t kInstructionBytes = 16;
 static constexpr unsigned kStackPointer = 1;
 
 namespace {
@@ -82,23 +82,6 @@ static bool losesStackPointer(ArrayRef<uint8_t> code) {
 }
 
 bool tl::losesStackPointer(StringRef cubin) {
-  Expected<object::ELF64LEFile> file = object::ELF64LEFile::create(cubin);
-  if (!file) {
-    consumeError(file.takeError());
-    return false;
-  }
-  Expected<object::ELF64LEFile::Elf_Shdr_Range> sections = file->sections();
-  if (!sections) {
-    consumeError(sections.takeError());
-    return false;
-  }
-  return any_of(*sections, [&](const object::ELF64LEFile::Elf_Shdr &section) {
-    if (!(section.sh_flags & ELF::SHF_EXECINSTR))
-      return false;
-    Expected<ArrayRef<uint8_t>> code = file->getSectionContents(section);
-    if (code)
-      return ::losesStackPointer(*code);
-    consumeError(code.takeError());
-    return false;
-  });
+  return anyFunction(
+      cubin, [](ArrayRef<uint8_t> code) { return ::losesStackPointer(code); });
 }

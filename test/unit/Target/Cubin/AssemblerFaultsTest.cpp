@@ -154,6 +154,37 @@ TEST(AssemblerFaults, HalvesAreSelectedByMasks) {
               other.str() + selection.str());
 }
 
+TEST(AssemblerFaults, DoublesAreSelectedByMasks) {
+  llvm::StringRef product =
+      "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2, %fd3, "
+      "%fd4}, {%fd5, %fd6}, {%fd7}, {%fd1, %fd2, %fd3, %fd4};\n";
+  for (llvm::StringRef type : {"b64", "f64"}) {
+    std::string selection =
+        "\t@%p1 selp." + type.str() + " \t%fd1, 0d0000000000000000, %fd2, %p2;";
+    EXPECT_EQ(avoidAssemblerFaults(product.str() + selection),
+              product.str() +
+                  "\t{\n\t.reg .b64 %double;\n"
+                  "\t.reg .b32 %mask, %yes0, %yes1, %no0, %no1;\n"
+                  "\tmov." +
+                  type.str() +
+                  " %double, 0d0000000000000000;\n"
+                  "\tmov.b64 {%yes0, %yes1}, %double;\n"
+                  "\tmov." +
+                  type.str() +
+                  " %double, %fd2;\n"
+                  "\tmov.b64 {%no0, %no1}, %double;\n"
+                  "\tselp.b32 %mask, -1, 0, %p2;\n"
+                  "\tlop3.b32 %no0, %mask, %yes0, %no0, 0xCA;\n"
+                  "\tlop3.b32 %no1, %mask, %yes1, %no1, 0xCA;\n"
+                  "\t@%p1 mov.b64 %fd1, {%no0, %no1};\n\t}");
+    EXPECT_EQ(avoidAssemblerFaults(selection), selection);
+  }
+  for (llvm::StringRef other :
+       {"selp.b32 %r1, 0, %r2, %p2;", "selp.f32 %f1, %f2, %f3, %p1;"})
+    EXPECT_EQ(avoidAssemblerFaults(product.str() + other.str()),
+              product.str() + other.str());
+}
+
 TEST(AssemblerFaults, PairsAreTakenAwayByProducts) {
   EXPECT_EQ(avoidAssemblerFaults("\t@%p1 sub.rn.f16x2 \t%r1, %r2, %r3;\n"),
             "\t{\n\t.reg .b32 %minus;\n\tmov.b32 %minus, 0xBC00BC00;\n"
