@@ -1621,6 +1621,22 @@ TL_DEVICE vec<float, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
                  "r"(b[1]));
   return c;
 }
+TL_DEVICE vec<double, 4> mma_f64(const vec<double, 2> &a, double b,
+                                 vec<double, 4> c) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, "
+               "%3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(b));
+#else
+  for (int half = 0; half < 2; ++half)
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, "
+                 "{%2}, {%3}, {%0, %1};"
+                 : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
+                 : "d"(a[half]), "d"(b));
+#endif
+  return c;
+}
 TL_DEVICE vec<half, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
                                const vec<half, 4> &c) {
   vec<unsigned, 2> d = bit_cast<vec<unsigned, 2>>(c);

@@ -2,6 +2,7 @@
 
 #include "Elementwise.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include <cstring>
 
 using namespace mlir;
@@ -119,6 +120,8 @@ static uint32_t getDepth(MmaType type) {
     return kDepthBytes / 2;
   case MmaType::TF32:
     return kDepthBytes / 4;
+  case MmaType::F64:
+    return kDepthBytes / 8;
   case MmaType::S8:
   case MmaType::U8:
   case MmaType::E4M3:
@@ -160,6 +163,18 @@ static Step multiply(Warp &warp, const Instruction &i) {
   return Step::Next;
 }
 
+/// `a` times `b` plus `c`, of f64.
+static Step multiplyF64(Warp &warp, const Instruction &i) {
+  if (!warp.isWhole())
+    return warp.failDivergent(i);
+  constexpr uint32_t columns = 8;
+  tellProducts(warp, i, MmaType::F64, columns, /*count=*/1, /*sharedBytes=*/0);
+  mmaF64(
+      getWords<const uint64_t>(warp, i.a), getWords<const uint64_t>(warp, i.b),
+      getWords<const uint64_t>(warp, i.c), getWords<uint64_t>(warp, i.result));
+  return Step::Next;
+}
+
 static LogicalResult decodeLdmatrix(Decoder &decoder, Operation *op) {
   auto load = cast<LdmatrixOp>(op);
   Register result = decoder.define(load.getResult());
@@ -193,6 +208,17 @@ static LogicalResult decodeMma(Decoder &decoder, Operation *op) {
   instruction.immediate = static_cast<uint32_t>(getType(mmaOp.getKindOfB()));
   instruction.count =
       static_cast<uint32_t>(getSumType(Shape::get(mmaOp.getD()).element));
+  return success();
+}
+
+static LogicalResult decodeMmaF64(Decoder &decoder, Operation *op) {
+  auto mmaOp = cast<tl::MmaF64Op>(op);
+  Register result = decoder.define(mmaOp.getD());
+  Instruction &instruction = decoder.emit(multiplyF64);
+  instruction.result = result;
+  instruction.a = decoder.get(mmaOp.getA());
+  instruction.b = decoder.get(mmaOp.getB());
+  instruction.c = decoder.get(mmaOp.getC());
   return success();
 }
 
@@ -338,6 +364,7 @@ static LogicalResult decodeWgmmaWait(Decoder &decoder, Operation *op) {
 void tl::sim::addMatrices(DecodeTable &table) {
   table["tl.ldmatrix"] = decodeLdmatrix;
   table["tl.mma"] = decodeMma;
+  table["tl.mma_f64"] = decodeMmaF64;
   table["tl.stmatrix"] = decodeStmatrix;
   table["tl.wgmma"] = decodeWgmma;
   table["tl.wgmma_wait"] = decodeWgmmaWait;

@@ -507,24 +507,6 @@ def test_a_gemm_without_matrix_instructions():
     assert "use `threads`" in text
 
 
-def test_a_gemm_whose_type_has_no_matrix_instructions():
-    """No other tile would have one either, so that there is nothing to do."""
-
-    @T.prim_func
-    def gemm(A: T.Tensor((64, 64), "float64"), C: T.Tensor((64, 64), "float64")):
-        with T.Kernel(1, threads=128):
-            S = T.alloc_shared((64, 64), "float64")
-            acc = T.alloc_fragment((64, 64), "float64")
-            T.copy(A, S)
-            T.clear(acc)
-            T.gemm(S, S, acc)
-            T.copy(acc, C)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tilec.compile(gemm, target="sm_80")
-
-
 def test_a_loop_that_is_not_pipelined():
     @T.prim_func
     def loop(A: T.Tensor((1024,), "float32")):

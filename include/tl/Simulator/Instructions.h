@@ -37,7 +37,7 @@ struct Fault {
 };
 
 /// Types of the factors.
-enum class MmaType : uint8_t { F16, BF16, TF32, S8, U8, E4M3, E5M2 };
+enum class MmaType : uint8_t { F16, BF16, TF32, S8, U8, E4M3, E5M2, F64 };
 
 /// Types of sums.
 enum class SumType : uint8_t { F16, F32, I32 };
@@ -66,6 +66,11 @@ std::optional<Fault> stmatrix(SharedMemory &shared, const uint32_t *addresses,
 void mma(MmaType type, SumType sum, const uint32_t *a, const uint32_t *b,
          const uint32_t *c, uint32_t *d,
          std::optional<MmaType> typeOfB = std::nullopt);
+
+/// `mma.sync.m16n8k4.row.col.f64`, whose registers are rows of 64-bit words:
+/// each product is added and rounded to nearest, in the order of K.
+void mmaF64(const uint64_t *a, const uint64_t *b, const uint64_t *c,
+            uint64_t *d);
 
 //===----------------------------------------------------------------------===//
 // wgmma

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -321,6 +322,46 @@ private:
   }
 };
 
+struct MmaF64ToNVVM : ConvertOpToLLVMPattern<MmaF64Op> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(MmaF64Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<int> capability = getCapability(op);
+    if (failed(capability))
+      return failure();
+    constexpr int firstWithAllRows = 90;
+    bool hasAllRows = *capability >= firstWithAllRows;
+    SmallVector<Value> a =
+        unpack(rewriter, loc, adaptor.getA(), op.getA().getType());
+    SmallVector<Value> c = unpack(rewriter, loc, adaptor.getC(), op.getType());
+    SmallVector<Value> d;
+    // Of two instructions each has eight rows, with half of the elements.
+    for (unsigned part = 0, parts = hasAllRows ? 1 : 2; part < parts; ++part) {
+      auto own = [&](ArrayRef<Value> all) {
+        size_t count = all.size() / parts;
+        return all.slice(part * count, count);
+      };
+      SmallVector<Value> operands(own(a));
+      operands.push_back(adaptor.getB());
+      llvm::append_range(operands, own(c));
+      Type result = getResultType(getContext(), ValueRange(own(c)).getTypes());
+      StringRef name = hasAllRows ? "llvm.nvvm.mma.m16n8k4.row.col.f64"
+                                  : "llvm.nvvm.mma.m8n8k4.row.col.f64";
+      Value mma =
+          LLVM::CallIntrinsicOp::create(rewriter, loc, result,
+                                        rewriter.getStringAttr(name), operands)
+              .getResult(0);
+      llvm::append_range(d, getResults(rewriter, loc, mma));
+    }
+    rewriter.replaceOp(op,
+                       pack(rewriter, loc, d, cast<VectorType>(op.getType())));
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Warp-group instructions
 //===----------------------------------------------------------------------===//
@@ -444,6 +485,6 @@ struct WgmmaWaitToAssembly : ConvertOpToLLVMPattern<WgmmaWaitOp> {
 
 void tl::populateMatrixOpPatterns(const LLVMTypeConverter &converter,
                                   RewritePatternSet &patterns) {
-  patterns.add<LdmatrixToNVVM, MmaToNVVM, StmatrixToNVVM, WgmmaToAssembly,
-               WgmmaWaitToAssembly>(converter);
+  patterns.add<LdmatrixToNVVM, MmaToNVVM, MmaF64ToNVVM, StmatrixToNVVM,
+               WgmmaToAssembly, WgmmaWaitToAssembly>(converter);
 }

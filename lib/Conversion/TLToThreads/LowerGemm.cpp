@@ -14,6 +14,7 @@
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -295,7 +296,59 @@ private:
 
 } // namespace
 
+/// Of f64 a lane has one element of each row that it multiplies. Tiles are read
+/// element by element: no matrix of `ldmatrix` is of as many bytes.
+static LogicalResult lowerF64Gemm(GemmOp gemm, ThreadLowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  GemmPlanAttr plan = *gemm.getPlan();
+  auto [a, bOperand] = getOperands(gemm);
+  int64_t warpM = gemm.getM() / plan.getWarpsM();
+  int64_t warpN = gemm.getN() / plan.getWarpsN();
+  int64_t tilesM = warpM / 16, tilesN = warpN / 8;
+
+  Value warp = lowering.getScope().getWarp(),
+        lane = lowering.getScope().getLane();
+  Value m0 = lowering.mul(lowering.rem(warp, plan.getWarpsM()), warpM);
+  Value n0 = lowering.mul(getColumnPart(plan, warp, kWarp, lowering), warpN);
+  Value line = lowering.div(lane, 4), depth = lowering.rem(lane, 4);
+  auto load = [&](const Operand &operand, Value mn, Value k) {
+    return lowering.load(
+        operand.tile,
+        operand.at(lowering.add(mn, line), lowering.add(k, depth)), 1,
+        /*guard=*/Value());
+  };
+
+  Value acc = lowering.readFragment(gemm.getAcc());
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < tilesM * tilesN; ++i)
+    sums.push_back(
+        vector::ExtractStridedSliceOp::create(b, loc, acc, i * 4, 4, 1));
+  for (int64_t step = 0; step < gemm.getK() / a.stepK(); ++step) {
+    Value kAt = lowering.index(step * a.stepK());
+    SmallVector<Value> rows, columns;
+    for (int64_t m = 0; m < tilesM; ++m)
+      rows.push_back(vector::FromElementsOp::create(
+          b, loc, VectorType::get({2}, b.getF64Type()),
+          ValueRange{load(a, lowering.add(m0, m * 16), kAt),
+                     load(a, lowering.add(m0, m * 16 + 8), kAt)}));
+    for (int64_t n = 0; n < tilesN; ++n)
+      columns.push_back(load(bOperand, lowering.add(n0, n * 8), kAt));
+    for (int64_t m = 0; m < tilesM; ++m)
+      for (int64_t n = 0; n < tilesN; ++n) {
+        Value &sum = sums[m * tilesN + n];
+        sum = MmaF64Op::create(b, loc, sum.getType(), rows[m], columns[n], sum);
+      }
+  }
+  for (auto [i, sum] : llvm::enumerate(sums))
+    acc = vector::InsertStridedSliceOp::create(b, loc, sum, acc, i * 4, 1);
+  lowering.writeFragment(gemm.getAcc(), acc);
+  return success();
+}
+
 LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
+  if (cast<MemRefType>(gemm.getA().getType()).getElementType().isF64())
+    return lowerF64Gemm(gemm, lowering);
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   GemmPlanAttr plan = *gemm.getPlan();

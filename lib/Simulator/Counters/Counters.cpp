@@ -294,6 +294,8 @@ static StringRef getName(MmaType type) {
     return "float8_e4m3";
   case MmaType::E5M2:
     return "float8_e5m2";
+  case MmaType::F64:
+    return "float64";
   }
   llvm_unreachable("all types are named");
 }

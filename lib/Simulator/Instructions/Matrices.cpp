@@ -139,6 +139,25 @@ static void multiplyWarp(SumType sum, const uint32_t *a, const uint32_t *b,
     }
 }
 
+void tl::sim::mmaF64(const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *d) {
+  constexpr unsigned depth = 4, perLane = 4;
+  uint64_t sums[perLane * kLanes];
+  auto get = [](const uint64_t *words, unsigned element, unsigned lane) {
+    return std::bit_cast<double>(words[element * kLanes + lane]);
+  };
+  for (unsigned element = 0; element < perLane; ++element)
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      unsigned line = lane / 4, column = lane % 4 * 2 + element % 2;
+      double sum = get(c, element, lane);
+      for (unsigned k = 0; k < depth; ++k)
+        sum = std::fma(get(a, element / 2, line * 4 + k),
+                       get(b, 0, column * 4 + k), sum);
+      sums[element * kLanes + lane] = std::bit_cast<uint64_t>(sum);
+    }
+  std::copy(std::begin(sums), std::end(sums), d);
+}
+
 void tl::sim::mma(MmaType type, SumType sum, const uint32_t *a,
                   const uint32_t *b, const uint32_t *c, uint32_t *d,
                   std::optional<MmaType> typeOfB) {

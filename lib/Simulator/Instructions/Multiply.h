@@ -102,6 +102,8 @@ void visitFactors(MmaType type, Visitor visit) {
     return visit(std::integral_constant<MmaType, MmaType::E4M3>());
   case MmaType::E5M2:
     return visit(std::integral_constant<MmaType, MmaType::E5M2>());
+  case MmaType::F64:
+    break; // has an instruction of its own
   }
 }
 

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tl/Dialect/TL/IR/Calls.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Target/Source/ThreadLevel.h"
 
 using namespace mlir;
@@ -92,7 +93,7 @@ static bool wantsVariable(OpOperand &use) {
 
 /// Users that take a vector as one value.
 static bool takesWhole(Operation *user) {
-  return isa<LLVM::StoreOp, StmatrixOp, MmaOp, vector::BitCastOp,
+  return isa<LLVM::StoreOp, StmatrixOp, MmaOp, MmaF64Op, vector::BitCastOp,
              vector::InsertStridedSliceOp, scf::YieldOp>(user) ||
          isPackedConversion(user);
 }
@@ -125,8 +126,8 @@ bool FoldPlan::foldsIntoUser(Operation *op) const {
                scf::YieldOp>(user) &&
            isUndisturbed(op, user);
   if (!isMemoryEffectFree(op) || isa<gpu::ThreadIdOp, gpu::BlockIdOp>(op) ||
-      isa<CallSourceOp, MmaOp, vector::InsertOp, vector::InsertStridedSliceOp,
-          vector::ShuffleOp>(op))
+      isa<CallSourceOp, MmaOp, MmaF64Op, vector::InsertOp,
+          vector::InsertStridedSliceOp, vector::ShuffleOp>(op))
     return false;
   if (!isUnconditionallyInside(user, op->getBlock()))
     return false;

@@ -3,6 +3,7 @@
 #include "KernelPrinter.h"
 
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -22,6 +23,10 @@ std::optional<Expression> KernelPrinter::printMatrix(Operation *op) {
         if (mma.getBy())
           kinds += "_" + stringifyMmaKind(*mma.getBy()).str();
         return call("tl::mma_" + kinds,
+                    {get(mma.getA()), get(mma.getB()), get(mma.getC())});
+      })
+      .Case([&](MmaF64Op mma) {
+        return call("tl::mma_f64",
                     {get(mma.getA()), get(mma.getB()), get(mma.getC())});
       })
       .Default([](Operation *) { return std::nullopt; });
@@ -87,11 +92,12 @@ bool KernelPrinter::printMatrixStatement(Operation *op) {
                       .text);
     return true;
   }
-  if (auto mma = dyn_cast<MmaOp>(op)) {
+  if (isa<MmaOp, MmaF64Op>(op)) {
     // In place, where nobody else reads the sum so far.
-    if (variables.contains(mma.getC()) && diesAt(op, mma.getC())) {
-      std::string sum = variables.lookup(mma.getC());
-      variables[mma.getResult()] = sum;
+    Value before = op->getOperand(2);
+    if (variables.contains(before) && diesAt(op, before)) {
+      std::string sum = variables.lookup(before);
+      variables[op->getResult(0)] = sum;
       statement(op, sum + " = " + print(op, 0, "").text);
       return true;
     }

@@ -1,6 +1,7 @@
 //===- ThreadLevel.cpp - Thread level as people read it -------------------===//
 
 #include "tl/Target/Source/ThreadLevel.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -71,7 +72,7 @@ std::string tl::describeResult(OpResult result) {
       .Case([](LLVM::GEPOp) { return "address"; })
       .Case([](LLVM::LoadOp) { return "loaded"; })
       .Case([](LdmatrixOp) { return "matrix"; })
-      .Case([](MmaOp) { return "sum"; })
+      .Case<MmaOp, MmaF64Op>([](auto) { return "sum"; })
       .Case<WgmmaOp, WgmmaWaitOp>([](auto) { return "acc"; })
       .Default([&](Operation *) { return describeType(result.getType()); });
 }

@@ -287,5 +287,7 @@ def _flop(product: Product) -> int:
 
 
 def _rate(product: Product, gpu: GPU) -> float:
-    """Returns the published flop in a second. Types of one size have one rate; there is none for 64 bits."""
+    """Returns the published flop in a second. Types of one size have one rate."""
+    if product.bits == 64:
+        return gpu.flop["float64"]
     return gpu.flop["float16"] * 16 / product.bits

@@ -47,13 +47,16 @@ class GPU:
             )
 
 
-def _tensor_cores(*, tfloat32: float, float16: float, byte: float, has_float8: bool) -> dict[str, float]:
+def _tensor_cores(
+    *, float64: float, tfloat32: float, float16: float, byte: float, has_float8: bool
+) -> dict[str, float]:
     """Returns the rates of all types of factors. Types of one size have one rate."""
-    rates = {"tfloat32": tfloat32, "float16": float16, "bfloat16": float16, "int8": byte, "uint8": byte}
+    rates = {"float64": float64, "tfloat32": tfloat32, "float16": float16, "bfloat16": float16}
+    rates |= {"int8": byte, "uint8": byte}
     return {**rates, "float8_e4m3": byte, "float8_e5m2": byte} if has_float8 else rates
 
 
-_HOPPER = _tensor_cores(tfloat32=494.7e12, float16=989.4e12, byte=1978.9e12, has_float8=True)
+_HOPPER = _tensor_cores(float64=66.9e12, tfloat32=494.7e12, float16=989.4e12, byte=1978.9e12, has_float8=True)
 
 GPUS = (
     GPU(
@@ -62,7 +65,7 @@ GPUS = (
         108,
         2.039e12,
         40 << 20,
-        _tensor_cores(tfloat32=156e12, float16=312e12, byte=624e12, has_float8=False),
+        _tensor_cores(float64=19.5e12, tfloat32=156e12, float16=312e12, byte=624e12, has_float8=False),
     ),
     GPU(
         "L40S",
@@ -70,14 +73,14 @@ GPUS = (
         142,
         0.864e12,
         96 << 20,
-        _tensor_cores(tfloat32=183e12, float16=362.05e12, byte=733e12, has_float8=True),
+        _tensor_cores(float64=1.43e12, tfloat32=183e12, float16=362.05e12, byte=733e12, has_float8=True),
     ),
     GPU("H100", "90", 132, 3.35e12, 50 << 20, _HOPPER),
     GPU("H200", "90", 132, 4.8e12, 50 << 20, _HOPPER),
 )
 """Data sheets of NVIDIA: "A100 Tensor Core GPU" (80 GB, SXM), "L40S", "H100 Tensor Core GPU" (SXM; more digits in the
 white paper "H100 Tensor Core GPU Architecture"), "H200 Tensor Core GPU" (SXM). Where they say what sparsity gives, half
-of it is here."""
+of it is here. The tensor cores of the L40S do not speed `float64` up: that is a 64th of the rate of `float32`."""
 
 
 def find(name: str) -> GPU:

@@ -20,6 +20,14 @@ gpu.module @warp {
     gpu.return
   }
 
+  // One instruction for eight rows each.
+  // CHECK-LABEL: llvm.func @mma_f64
+  // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.mma.m8n8k4.row.col.f64"({{.*}}) : (f64, f64, f64, f64) -> !llvm.struct<(f64, f64)>
+  llvm.func @mma_f64(%a: vector<2xf64>, %b: f64, %c: vector<4xf64>) -> vector<4xf64> {
+    %d = tl.mma_f64 %a, %b, %c : vector<2xf64>, vector<4xf64>
+    llvm.return %d : vector<4xf64>
+  }
+
   // CHECK-LABEL: llvm.func @mma_bf16
   // CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>{{.*}}k = 16>} : (i32, i32, f32)
   gpu.func @mma_bf16(%a: vector<4xi32>, %b: vector<2xi32>, %c: vector<4xf32>, %p: !llvm.ptr<1>) {

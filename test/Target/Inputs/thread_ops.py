@@ -160,6 +160,12 @@ def examples():
     for name in ("block_id", "grid_dim", "thread_id"):
         ops[f"gpu.{name}"] = store(f"%id = gpu.{name} x\n    %r = arith.index_cast %id : index to i32", "i32")
     ops["gpu.shuffle"] = store("%r, %in = gpu.shuffle xor %x, %c1, %c32 : f32", "f32")
+    ops["tl.mma_f64"] = store(
+        "%da = llvm.load %p : !llvm.ptr<1> -> vector<2xf64>\n    %db = llvm.load %p : !llvm.ptr<1> -> f64\n"
+        "    %dc = llvm.load %p : !llvm.ptr<1> -> vector<4xf64>\n"
+        "    %r = tl.mma_f64 %da, %db, %dc : vector<2xf64>, vector<4xf64>",
+        "vector<4xf64>",
+    )
     ops["nvvm.vote.sync"] = store(
         "%all = arith.constant -1 : i32\n    %r = nvvm.vote.sync ballot %all, %t -> i32", "i32"
     )

@@ -285,6 +285,35 @@ TEST(Matrices, MmaOfTwoTypes) {
             uint32_t(-1 * 255 * 32));
 }
 
+TEST(Matrices, MmaOfF64) {
+  // Whole numbers, so that sums are exact in any order.
+  std::array<uint64_t, 2 * kLanes> a;
+  std::array<uint64_t, kLanes> b;
+  std::array<uint64_t, 4 * kLanes> c, d;
+  double left[16][4], right[4][8];
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    for (unsigned i = 0; i < 2; ++i) {
+      double value = left[lane / 4 + 8 * i][lane % 4] = lane * 7 + i * 3;
+      a[i * kLanes + lane] = std::bit_cast<uint64_t>(value);
+    }
+    double value = right[lane % 4][lane / 4] = 5.0 * lane - 40;
+    b[lane] = std::bit_cast<uint64_t>(value);
+    for (unsigned i = 0; i < 4; ++i)
+      c[i * kLanes + lane] = std::bit_cast<uint64_t>(double(100 * i + lane));
+  }
+  mmaF64(a.data(), b.data(), c.data(), d.data());
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    for (unsigned i = 0; i < 4; ++i) {
+      double sum = 100 * i + lane;
+      for (unsigned k = 0; k < 4; ++k)
+        sum += left[lane / 4 + 8 * (i / 2)][k] * right[k][lane % 4 * 2 + i % 2];
+      EXPECT_EQ(std::bit_cast<double>(d[i * kLanes + lane]), sum);
+    }
+  // In place.
+  mmaF64(a.data(), b.data(), c.data(), c.data());
+  EXPECT_EQ(c, d);
+}
+
 TEST(Matrices, MmaRoundsOnce) {
   // 16 products of 2^-25 and 1: none of them alone would change it.
   uint32_t one = std::bit_cast<uint32_t>(1.0f);

@@ -33,10 +33,16 @@ struct Grid {
 };
 } // namespace
 
+static bool isOfF64(GemmOp gemm) {
+  return cast<MemRefType>(gemm.getA().getType()).getElementType().isF64();
+}
+
 /// True if A is a fragment that lies with K along its rows: matrix instructions
-/// have no other form. One that does not is read from shared memory.
+/// have no other form. One that does not is read from shared memory, and so is
+/// one of f64.
 static bool hasRegisterA(GemmOp gemm) {
-  return isInSpace(gemm.getA(), Space::Fragment) && !gemm.getTransposeA();
+  return isInSpace(gemm.getA(), Space::Fragment) && !gemm.getTransposeA() &&
+         !isOfF64(gemm);
 }
 
 /// The best grid of `parts` over the accumulator, or none: `fits` says which
@@ -118,7 +124,7 @@ static std::optional<Grid> chooseGroups(GemmOp gemm, int64_t parts) {
 
 static bool canUseMma(GemmOp gemm, int64_t numThreads) {
   Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
-  return numThreads % kWarp == 0 && !element.isF64() &&
+  return numThreads % kWarp == 0 &&
          gemm.getK() * element.getIntOrFloatBitWidth() / 8 % kStepBytes == 0;
 }
 
@@ -216,10 +222,8 @@ GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
       reason = "the tile has no part for each warp: several compute the same";
       return plan(Instruction::MMA, *grid);
     }
-  bool isF64 = cast<MemRefType>(gemm.getA().getType()).getElementType().isF64();
-  reason = isF64 ? "there is no matrix instruction for f64 here"
-                 : "no matrix instruction fits the tile, its type and " +
-                       std::to_string(numThreads) + " threads";
+  reason = "no matrix instruction fits the tile, its type and " +
+           std::to_string(numThreads) + " threads";
   return plan(Instruction::FMA, {1, 1});
 }
 
@@ -267,20 +271,22 @@ FragmentLayout tl::getLoadedLayout(GemmOp gemm, GemmPlanAttr plan, bool ofB,
                                    int64_t numThreads) {
   assert(plan.getInstruction() == Instruction::MMA && "others load nothing");
   auto type = cast<MemRefType>((ofB ? gemm.getB() : gemm.getA()).getType());
-  int64_t perRegister = 32 / type.getElementTypeBitWidth();
-  int64_t k = gemm.getK(), stepK = 8 * perRegister;
+  // An instruction takes the elements of four lanes, twice but for f64.
+  int64_t perLane = std::max(1u, 32 / type.getElementTypeBitWidth());
+  int64_t halves = isOfF64(gemm) ? 1 : 2;
+  int64_t k = gemm.getK(), stepK = 4 * perLane * halves;
   int64_t mn = ofB ? gemm.getN() : gemm.getM(), block = ofB ? 8 : 16;
   int64_t part = mn / (ofB ? plan.getWarpsN() : plan.getWarpsM());
   bool kMajor = ofB ? gemm.getTransposeB() : !gemm.getTransposeA();
   int64_t alongMN = kMajor ? k : 1, alongK = kMajor ? 1 : mn;
   FragmentLayout layout(type.getShape(),
-                        {{4, perRegister * alongK},
+                        {{4, perLane * alongK},
                          {8, alongMN},
                          {plan.getWarpsM(), ofB ? 0 : part * alongMN},
                          {plan.getWarpsN(), ofB ? part * alongMN : 0}},
-                        {{perRegister, alongK},
+                        {{perLane, alongK},
                          {block / 8, 8 * alongMN},
-                         {2, stepK / 2 * alongK},
+                         {halves, 4 * perLane * alongK},
                          {part / block, block * alongMN},
                          {k / stepK, stepK * alongK}});
   return repeat(layout, numThreads);

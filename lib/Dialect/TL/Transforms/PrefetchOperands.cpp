@@ -28,6 +28,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,7 +125,7 @@ static Step readStep(Block &body) {
   Step step;
   bool hasProducts = false;
   for (Operation &op : body.without_terminator()) {
-    if (isa<MmaOp>(op))
+    if (isa<MmaOp, MmaF64Op>(op))
       hasProducts = true;
     if (isPure(&op))
       continue;
@@ -193,7 +194,7 @@ static std::optional<Step> findStep(scf::ForOp loop) {
       !isa<gpu::BarrierOp>(step.waits.back()))
     return std::nullopt;
   auto tail = llvm::make_range(std::next(step.last->getIterator()), body.end());
-  if (llvm::none_of(tail, llvm::IsaPred<MmaOp>))
+  if (llvm::none_of(tail, llvm::IsaPred<MmaOp, MmaF64Op>))
     return std::nullopt;
   int64_t registers = step.first.size() + step.furtherLoads;
   for (Value carried : loop.getRegionIterArgs())

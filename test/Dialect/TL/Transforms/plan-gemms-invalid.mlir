@@ -27,7 +27,7 @@ gpu.module @slower_gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.gemm %i8, %i8, %i32 : !i8, !i8, !i32
     %f64 = tl.alloc : !f64
     %f64acc = tl.alloc : !f64acc
-    // expected-remark @below {{gemm uses fma: there is no matrix instruction for f64 here}}
+    // expected-remark @below {{gemm uses mma: wgmma has no f64}}
     tl.gemm %f64, %f64, %f64acc : !f64, !f64, !f64acc
     %odd = tl.alloc : !f16odd
     %f32a = tl.alloc : !f32acc

@@ -102,14 +102,20 @@ gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
   // Tiles that no instruction fits are multiplied element by element.
   // CHECK-LABEL: gpu.func @fma
   // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
-  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>)
   gpu.func @fma() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %a = tl.alloc : memref<20x20xf16, #gpu.address_space<workgroup>>
     %acc = tl.alloc : memref<20x20xf32, #tl.fragment>
-    %d = tl.alloc : memref<64x64xf64, #gpu.address_space<workgroup>>
-    %dacc = tl.alloc : memref<64x64xf64, #tl.fragment>
     tl.gemm %a, %a, %acc : memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf16, #gpu.address_space<workgroup>>, memref<20x20xf32, #tl.fragment>
-    tl.gemm %d, %d, %dacc : memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #tl.fragment>
+    gpu.return
+  }
+
+  // Of f64 an instruction takes four elements of K.
+  // CHECK-LABEL: gpu.func @f64
+  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 2, warps_n = 2>)
+  gpu.func @f64() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<64x4xf64, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<64x64xf64, #tl.fragment>
+    tl.gemm %a, %a, %acc transpose_b : memref<64x4xf64, #gpu.address_space<workgroup>>, memref<64x4xf64, #gpu.address_space<workgroup>>, memref<64x64xf64, #tl.fragment>
     gpu.return
   }
 

@@ -1,4 +1,4 @@
-//===- Warps.td - What threads of a warp give each other ----*- tablegen -*-===//
+//===- Warps.td - What threads of a warp do together --------*- tablegen -*-===//
 
 #ifndef TL_DIALECT_TL_IR_WARPS_TD
 #define TL_DIALECT_TL_IR_WARPS_TD
@@ -60,6 +60,24 @@ def TL_VoteOp : Op<TL_Dialect, "vote", [
     Arg<AnyMemRef, "which lanes say yes", [MemWrite]>:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source)";
   let hasVerifier = 1;
+}
+
+def TL_MmaF64Op : Op<TL_Dialect, "mma_f64", [Pure, AllTypesMatch<["c", "d"]>]> {
+  let summary = "warp matrix multiply-accumulate of f64";
+  let description = [{
+    `mma.sync.aligned.m16n8k4.row.col.f64` of the PTX ISA on the registers of
+    one warp: `d = a * b + c`, rounded after each product. Before sm_90 it is an
+    `m8n8k4` for each eight rows, whose elements lie alike. Lane l has of A the
+    rows l / 4 and l / 4 + 8 at l mod 4 of K, of B column l / 4 there, and of
+    `c` and `d` what it has of those of `tl.mma`.
+
+    ```mlir
+    %d = tl.mma_f64 %a, %b, %c : vector<2xf64>, vector<4xf64>
+    ```
+  }];
+  let arguments = (ins VectorOfLengthAndType<[2], [F64]>:$a, F64:$b, VectorOfLengthAndType<[4], [F64]>:$c);
+  let results = (outs VectorOfLengthAndType<[4], [F64]>:$d);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($c)";
 }
 
 #endif // TL_DIALECT_TL_IR_WARPS_TD
