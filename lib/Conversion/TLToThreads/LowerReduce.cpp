@@ -302,6 +302,7 @@ private:
     return firsts;
   }
 
+  /// How loops go over the values, if these lie alike in all results.
   std::optional<Walk> findWalk() {
     int64_t dim = reduce.getDim();
     SmallVector<SmallVector<int64_t>> groups = findGroups();

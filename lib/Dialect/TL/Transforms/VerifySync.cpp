@@ -305,9 +305,12 @@ static CopyOp getWriter(OpOperand &access) {
 
 /// A tile that copies round is written by such copies only, and read by nothing
 /// that would see it; and no copy leaves unrounded what would be cut. The rest
-/// is written by loops, of which it is not known what they compute.
+/// is written by loops, of which it is not known what they compute. Factors in
+/// registers are rounded there.
 static LogicalResult checkRounding(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([&](AllocOp alloc) -> WalkResult {
+    if (!isInSpace(alloc, Space::Shared))
+      return WalkResult::advance();
     CopyOp rounds, leaves;
     OpOperand *cuts = nullptr, *sees = nullptr;
     for (OpOperand *access : findAccesses(alloc))

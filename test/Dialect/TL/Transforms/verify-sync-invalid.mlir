@@ -786,3 +786,22 @@ gpu.module @rounded {
     gpu.return
   }
 }
+
+// -----
+
+!A = memref<64x32xf32>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!regs = memref<64x32xf32, #tl.fragment>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// A factor in registers is rounded there, whatever wrote it: this is no error.
+gpu.module @rounded {
+  gpu.func @in_registers(%A: !A) kernel {
+    %a = tl.alloc : !regs
+    %b = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A to %a tile(64, 32) : !A to !regs
+    tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !regs, !tile, !acc
+    gpu.return
+  }
+}
