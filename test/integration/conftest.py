@@ -45,6 +45,13 @@ def _bits(array: np.ndarray, torch: Any) -> Any:
     return torch.from_numpy(array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array)
 
 
+def _moved(array: np.ndarray, torch: Any) -> Any:
+    """Returns an array's elements on the GPU, as far from each other as they are in the array."""
+    bits = _bits(array, torch)
+    moved = torch.empty_strided(bits.size(), bits.stride(), dtype=bits.dtype, device="cuda")
+    return moved.copy_(bits).view(_type_of(array, torch))
+
+
 def _type_of(array: np.ndarray, torch: Any) -> Any:
     return getattr(torch, array.dtype.name)
 
@@ -57,9 +64,7 @@ def run() -> Callable[..., None]:
         pytest.skip("no GPU answers")
 
     def run(program: tilec.PrimFunc, *arguments: Any) -> None:
-        tensors = [
-            _bits(a, torch).cuda().view(_type_of(a, torch)) if isinstance(a, np.ndarray) else a for a in arguments
-        ]
+        tensors = [_moved(a, torch) if isinstance(a, np.ndarray) else a for a in arguments]
         tilec.compile(program)(*tensors)
         for array, tensor in zip(arguments, tensors, strict=True):
             if isinstance(array, np.ndarray):

@@ -964,7 +964,7 @@ def number_types(C, X, Y, Z, i):
     C[0, i] = X[i] - 8
     C[1, i] = T.Cast("int32", X[i] << 4) + T.if_then_else(X[i] > 100, X[i], -1)
     C[2, i] = 1 if X[i] == -1 else T.max(X[i] - 100, -3)
-    C[3, i] = Y[i] * 0.1 > 0.1 * Y[i].astype("float32") - 1e-9
+    C[3, i] = T.Cast("int32", 0.1 * Y[i] * 65536)
     C[4, i] = T.min(Y[i], 0.1) < T.Cast("float32", T.Cast("float16", 0.1))
     C[5, i] = (Z[i] * 0x9E3779B1) >> 32
     C[6, i] = ~X[i] // 2
@@ -1010,7 +1010,7 @@ def numbers_of_python():
             x_wide - 8,
             (x_wide << 4) + np.where(x > 100, x_wide, -1),
             np.maximum(x_wide - 100, -3),
-            single * tenth > tenth * single - np.float32(1e-9),
+            single * tenth * 65536,
             np.minimum(single, tenth) < np.float32(np.float16(0.1)),
             (z.astype(np.int64) * 0x9E3779B1) >> 32,
             ~x // 2,
