@@ -252,12 +252,15 @@ def test_tensors_have_second_names(way, text):
             break
 
 
-def test_variables_are_numbers_of_vectors():
-    """A program whose variables are numbers of vectors, which it assigns to one by one and as a whole, is the same."""
-    wanted = {r"_vector\[\d\] = ", r"_vector\[\d\] \+= ", r"_vector = T\.\w+x\d\("}
-    for seed in itertools.count(200):
-        program, expected, _ = generator.draw(seed, Features().without(["aliases", "clusters", "outside"]))
-        program = dataclasses.replace(program, wordings=("vectors",))
+def _worded(drawn, wording):
+    """A drawn program, written with one of the ways that the printer has, and what else was drawn."""
+    program, *rest = drawn
+    return dataclasses.replace(program, wordings=(wording,)), *rest
+
+
+def _run_those_with(wanted, drawn):
+    """Runs programs whose text matches a pattern of `wanted`, which all have to be right, until each was seen."""
+    for program, expected, _ in drawn:
         source = printer.source(program)
         found = {pattern for pattern in wanted if re.search(pattern, source)}
         if not found:
@@ -267,6 +270,13 @@ def test_variables_are_numbers_of_vectors():
         wanted -= found
         if not wanted:
             break
+
+
+def test_variables_are_numbers_of_vectors():
+    """A program whose variables are numbers of vectors, which it assigns to one by one and as a whole, is the same."""
+    wanted = {r"_vector\[\d\] = ", r"_vector\[\d\] \+= ", r"_vector = T\.\w+x\d\("}
+    features = Features().without(["aliases", "clusters", "outside"])
+    _run_those_with(wanted, (_worded(generator.draw(seed, features), "vectors") for seed in itertools.count(200)))
 
 
 def test_a_program_says_what_is_outside():
@@ -290,35 +300,15 @@ def test_loops_are_written_in_each_other():
         r"if not .*:\n *continue",
         r"\n +continue\n",
     }
-    for seed in itertools.count():
-        program, expected, _ = generator.draw(seed, Features().without(["wordings", "clusters"]))
-        program = dataclasses.replace(program, wordings=("loops",))
-        source = printer.source(program)
-        found = {pattern for pattern in wanted if re.search(pattern, source)}
-        if not found:
-            continue
-        outcome = execute(program, expected, Path.parse("cpu"))
-        assert outcome.status == "right", outcome.message
-        wanted -= found
-        if not wanted:
-            break
+    features = Features().without(["wordings", "clusters"])
+    _run_those_with(wanted, (_worded(generator.draw(seed, features), "loops") for seed in itertools.count()))
 
 
 def test_blocks_of_clusters_wait_at_barriers():
     wanted = {r"remote_barrier=came_0\)", r"ptx_arrive_cluster_barrier\(came_", r"T.get_cluster_extent\("}
-    for seed in itertools.count():
-        program = generator.sketch(seed, Features(), random.Random(f"{seed}.0"))
-        if not any(kernel.cluster for kernel in program.kernels):
-            continue
-        program, expected, _ = generator.draw(seed, Features())
-        found = {pattern for pattern in wanted if re.search(pattern, printer.source(program))}
-        if not found:
-            continue
-        outcome = execute(program, expected, Path.parse("cpu"))
-        assert outcome.status == "right", outcome.message
-        wanted -= found
-        if not wanted:
-            break
+    sketches = ((seed, generator.sketch(seed, Features(), random.Random(f"{seed}.0"))) for seed in itertools.count())
+    seeds = (seed for seed, program in sketches if any(kernel.cluster for kernel in program.kernels))
+    _run_those_with(wanted, (generator.draw(seed, Features()) for seed in seeds))
 
 
 def test_an_operand_may_be_of_another_type():
