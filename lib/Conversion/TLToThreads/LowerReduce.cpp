@@ -11,7 +11,9 @@
 // What must hold: the target lies as the source projected, so that each thread
 // holds the results that its values take part in, and there is a workspace for
 // all threads that shuffles do not reach. tl-verify-layouts checks both;
-// `FragmentLayout::reductionSteps` says for both sides what shuffles reach.
+// `FragmentLayout::reductionSteps` says for both sides what shuffles reach. The
+// loops compute which values they read: `findWalk` tries each formula on the
+// whole table of numbers, and there are no loops where one is missing.
 //
 //===----------------------------------------------------------------------===//
 
