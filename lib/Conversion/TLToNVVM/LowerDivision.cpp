@@ -6,11 +6,12 @@
 // the hardware are corrected here, in line.
 //
 // Quotients are correctly rounded: two corrections by the exact remainder are,
-// wherever no intermediate result is denormal or overflows. One test for all
-// elements of a vector finds that out. Where it fails, those in f32 are
-// computed in f64, which has more than twice the digits and more than the
-// exponents, so that rounding again to f32 is exact even for denormal results;
-// those in f64 are computed of numbers between one and two, and scaled.
+// wherever no intermediate result is denormal or overflows; in f64 with an
+// inverse that is rounded to nearest. One test for all elements of a vector
+// finds that out. Where it fails, those in f32 are computed in f64, which has
+// more than twice the digits and more than the exponents, so that rounding
+// again to f32 is exact even for denormal results; those in f64 are computed of
+// numbers between one and two, and scaled.
 // Narrower floats are divided in f32, which has more than twice their digits
 // too.
 //
@@ -78,12 +79,25 @@ static Value divideInDouble(OpBuilder &builder, Location loc, Value x,
                                  f.select(isPlain, quotient, first));
 }
 
-/// x / y of positive numbers whose quotient is normal, as is its remainder.
-static Value divideNormal(OpBuilder &builder, Location loc,
-                          const FloatBuilder &f, Value x, Value y,
-                          Value inverse) {
+/// 1 / y, rounded to nearest; `first` has 20 bits of it. That is what the last
+/// step of three gives, but where all digits of `y` are ones: beside a power of
+/// two it ends in a tie there, and the last digit of the inverse is a one.
+/// (P. W. Markstein, Computation of elementary functions on the IBM RISC
+/// System/6000 processor, 1990.)
+static Value invert(const FloatBuilder &f, Value y, Value first) {
+  Value inverse = first;
   for (int i = 0; i < 3; ++i)
     inverse = refine(f, y, inverse);
+  Value bits = f.floatToBits(y);
+  Value isOnes =
+      f.sub(f.shiftDown(f.add(bits, f.integer(1)), 52), f.shiftDown(bits, 52));
+  return f.bitsToFloat(f.either(f.floatToBits(inverse), isOnes));
+}
+
+/// x / y of numbers whose quotient is normal, as is its remainder.
+static Value divideNormal(const FloatBuilder &f, Value x, Value y,
+                          Value first) {
+  Value inverse = invert(f, y, first);
   Value quotient = correct(f, x, y, inverse, f.mul(x, inverse));
   return correct(f, x, y, inverse, quotient);
 }
@@ -130,7 +144,7 @@ static Value divideAny(OpBuilder &builder, Location loc, const FloatBuilder &f,
   auto [b, bExponent] = normalize(f, y);
   Value inverse = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.d", b);
   Value special = f.mul(a, inverse);
-  Value quotient = divideNormal(builder, loc, f, a, b, inverse);
+  Value quotient = divideNormal(f, a, b, inverse);
   Value remainder = f.fma(f.neg(quotient), b, a);
   Value exponent = f.clampInteger(f.sub(aExponent, bExponent), -1080, 1030);
   Value result = scale(f, quotient, exponent);
@@ -158,7 +172,7 @@ static Value divideAny(OpBuilder &builder, Location loc, const FloatBuilder &f,
 static Value divideDoubles(OpBuilder &builder, Location loc, Value x, Value y) {
   FloatBuilder f(builder, loc, x.getType());
   Value first = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.d", y);
-  Value quotient = divideNormal(builder, loc, f, x, y, first);
+  Value quotient = divideNormal(f, x, y, first);
   // As in f32.
   Value estimate = f.abs(f.mul(x, first));
   Value isPlain = f.both(
