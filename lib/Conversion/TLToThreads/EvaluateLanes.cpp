@@ -66,8 +66,72 @@ using layout::FragmentLayout;
 
 /// Vectors of one round: a few loads in flight.
 static constexpr int64_t kRoundVectors = 4;
+/// A round of more work holds one vector: loads need not wait for each other
+/// long.
+static constexpr int64_t kMostWorkOfRound = 4096;
 /// No access is wider than 16 bytes.
 static constexpr int64_t kMaxGroup = 16;
+
+/// The bytes of the widest element that the body reads or writes, a power of
+/// two.
+static int64_t getWidestElement(const ParallelBody &body) {
+  int64_t bytes = 1;
+  body.getLoop().getBody().walk([&](Operation *op) {
+    if (isa<LoadOp, StoreOp>(op)) {
+      Value buffer = op->getOperand(isa<StoreOp>(op) ? 1 : 0);
+      Type type = cast<MemRefType>(buffer.getType()).getElementType();
+      bytes = std::max<int64_t>(bytes, type.getIntOrFloatBitWidth() / 8);
+    }
+  });
+  return bytes;
+}
+
+/// True if the lanes of all rounds touch the same registers, and only read
+/// them. Fails as `findRegisters` does.
+static FailureOr<bool> readsTheSameIn(const Rounds &rounds,
+                                      const ParallelBody &body,
+                                      ThreadLowering &lowering) {
+  if (rounds.getCount() == 1 || !body.touchesFragments())
+    return true;
+  if (body.writesFragments())
+    return false;
+  bool isSame = true;
+  WalkResult walk = body.getLoop().getBody().walk([&](LoadOp load) {
+    if (!isInSpace(load.getSource(), Space::Fragment))
+      return WalkResult::advance();
+    FailureOr<SmallVector<int64_t>> registers = findRegisters(
+        load, body, lowering, load.getSource(), load.getIndices());
+    if (failed(registers))
+      return WalkResult::interrupt();
+    ArrayRef<int64_t> all = *registers;
+    isSame &= all.drop_back(rounds.getNumValues()) ==
+              all.drop_front(rounds.getNumValues());
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return isSame;
+}
+
+FailureOr<Rounds> tl::chooseRounds(const ParallelBody &body,
+                                   ThreadLowering &lowering) {
+  const FragmentLayout &layout = body.getLayout();
+  // Groups of lanes do not reach from round to round.
+  int64_t unit = layout.contiguousValues(body.getLastDim()), vector = unit;
+  // What lies side by side may be all of a thread's values: many vectors.
+  if (unit > kMaxGroup) {
+    unit = kMaxGroup;
+    vector = kMaxGroup / getWidestElement(body);
+  }
+  int64_t limit = std::max(kRoundVectors * vector, unit);
+  if (limit * body.getWork() > kMostWorkOfRound)
+    limit = unit = vector;
+  Rounds rounds(layout, limit, unit);
+  FailureOr<bool> isRepeated = readsTheSameIn(rounds, body, lowering);
+  if (failed(isRepeated))
+    return failure();
+  return *isRepeated ? rounds : Rounds(layout, layout.numValues(), unit);
+}
 
 namespace {
 
@@ -92,19 +156,10 @@ public:
   }
 
   LogicalResult run() {
-    // Groups of lanes do not reach from round to round.
-    int64_t unit = layout.contiguousValues(lastDim), vector = unit;
-    // What lies side by side may be all of a thread's values: many vectors.
-    if (unit > kMaxGroup) {
-      unit = kMaxGroup;
-      vector = kMaxGroup / getWidestElement();
-    }
-    Rounds rounds(layout, std::max(kRoundVectors * vector, unit), unit);
-    FailureOr<bool> isRepeated = readsTheSameIn(rounds);
-    if (failed(isRepeated))
+    FailureOr<Rounds> chosen = chooseRounds(body, lowering);
+    if (failed(chosen))
       return failure();
-    if (!*isRepeated)
-      rounds = Rounds(layout, layout.numValues(), unit);
+    const Rounds &rounds = *chosen;
     numLanes = rounds.getNumValues();
     chooseGroups();
     OpBuilder::InsertionGuard saved(b);
@@ -124,45 +179,6 @@ private:
   //===--------------------------------------------------------------------===//
   // Shape of the evaluation
   //===--------------------------------------------------------------------===//
-
-  /// The bytes of the widest element that the body reads or writes, a power of
-  /// two.
-  int64_t getWidestElement() {
-    int64_t bytes = 1;
-    loop.getBody().walk([&](Operation *op) {
-      if (isa<LoadOp, StoreOp>(op)) {
-        Value buffer = op->getOperand(isa<StoreOp>(op) ? 1 : 0);
-        Type type = cast<MemRefType>(buffer.getType()).getElementType();
-        bytes = std::max<int64_t>(bytes, type.getIntOrFloatBitWidth() / 8);
-      }
-    });
-    return bytes;
-  }
-
-  /// True if the lanes of all rounds touch the same registers, and only read
-  /// them. Fails as `findRegisters` does.
-  FailureOr<bool> readsTheSameIn(const Rounds &rounds) const {
-    if (rounds.getCount() == 1 || !body.touchesFragments())
-      return true;
-    if (body.writesFragments())
-      return false;
-    bool isSame = true;
-    WalkResult walk = body.getLoop().getBody().walk([&](LoadOp load) {
-      if (!isInSpace(load.getSource(), Space::Fragment))
-        return WalkResult::advance();
-      FailureOr<SmallVector<int64_t>> registers = findRegisters(
-          load, body, lowering, load.getSource(), load.getIndices());
-      if (failed(registers))
-        return WalkResult::interrupt();
-      ArrayRef<int64_t> all = *registers;
-      isSame &= all.drop_back(rounds.getNumValues()) ==
-                all.drop_front(rounds.getNumValues());
-      return WalkResult::advance();
-    });
-    if (walk.wasInterrupted())
-      return failure();
-    return isSame;
-  }
 
   /// Lanes that stay together along the last dimension; one, if some address
   /// moves with the lane in a way that is not a constant step.

@@ -4,9 +4,10 @@
 // lowerings give it that meaning: all iterations of a thread at once, in the
 // lanes of vectors (EvaluateLanes.cpp), where every op of the body has a form
 // for vectors; and one iteration after another (EvaluateElements.cpp), for
-// every other program, and for bodies that touch a fragment in memory, which
-// would otherwise be read and written as a whole each time. What makes the
-// first one sound is listed at its head.
+// every other program, for bodies that touch a fragment in memory, which would
+// otherwise be read and written as a whole each time, and for those that touch
+// fragments and are too much to write out for all iterations of a thread. What
+// makes the first one sound is listed at its head.
 //
 // Where a block has more threads than the box has points, the layout lets
 // several threads run the same iterations. That is invisible as long as they
@@ -38,18 +39,28 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
+/// The most work that is written out for iterations side by side: more takes
+/// LLVM and the assemblers seconds, and does not stay in registers.
+static constexpr int64_t kMostWork = 16384;
+
 /// True if the body, which has a form for lanes, is better done for one
 /// iteration after another. What only lanes can do is left to them: keeping
 /// copies of iterations in step, and finding elements without a formula.
 static FailureOr<bool> prefersElements(const ParallelBody &body,
                                        ThreadLowering &lowering,
                                        bool orderCopies) {
+  if (!body.touchesFragments() || (orderCopies && body.readsBack()))
+    return false;
   auto isInMemory = [&](Value fragment) {
     return lowering.getFragmentMemory(fragment) != Value();
   };
-  if (llvm::none_of(body.getFragments(), isInMemory) ||
-      (orderCopies && body.readsBack()))
-    return false;
+  if (llvm::none_of(body.getFragments(), isInMemory)) {
+    FailureOr<Rounds> rounds = chooseRounds(body, lowering);
+    if (failed(rounds))
+      return failure();
+    if (body.getWork() * rounds->getNumValues() <= kMostWork)
+      return false;
+  }
   return hasFormulas(body, lowering);
 }
 

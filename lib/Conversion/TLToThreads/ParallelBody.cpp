@@ -14,6 +14,7 @@
 #include "tl/Dialect/TL/IR/Calls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -68,6 +69,19 @@ ParallelBody::ParallelBody(ParallelOp loop, const FragmentLayout &layout)
   }
   findBuffers();
   visit(block, {llvm::BitVector(getRank())});
+  block.walk([&](Operation *op) { work += countWork(op); });
+}
+
+int64_t ParallelBody::countWork(Operation *op) const {
+  if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||
+      (op->getNumResults() == 1 && isUniform(op->getResult(0))))
+    return 0;
+  bool isFunction = isa<math::MathDialect>(op->getDialect()) &&
+                    !isa<math::AbsFOp, math::AbsIOp, math::FmaOp>(op);
+  if (!isFunction && !isa<arith::DivFOp, arith::RemFOp>(op))
+    return 1;
+  // Formulas: what those of accuracy.md come to.
+  return op->getOperand(0).getType().isF64() ? 64 : 16;
 }
 
 bool ParallelBody::isInside(Value value) const {

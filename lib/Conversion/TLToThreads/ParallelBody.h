@@ -61,6 +61,10 @@ public:
     return !dividing.contains(access);
   }
 
+  /// How many instructions an iteration takes, roughly: what is computed once
+  /// for all iterations aside, and each loop in it once.
+  int64_t getWork() const { return work; }
+
   /// The loop index that `index` is, or none.
   std::optional<unsigned> getArgument(mlir::Value index) const;
 
@@ -112,6 +116,7 @@ private:
   /// have in common.
   bool follows(mlir::Value index, mlir::Value argument) const;
   bool tellIterationsApart(mlir::ValueRange indices) const;
+  int64_t countWork(mlir::Operation *op) const;
   void needScalars(mlir::Operation *op) {
     if (!scalarOp)
       scalarOp = op;
@@ -126,6 +131,7 @@ private:
   llvm::SmallVector<int64_t> extents;
   layout::FragmentLayout layout;
   mlir::Operation *scalarOp = nullptr;
+  int64_t work = 0;
   llvm::DenseSet<mlir::Value> uniforms;
   llvm::DenseMap<mlir::Value, std::optional<int64_t>> slopes;
   llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
@@ -165,6 +171,11 @@ findRegisters(mlir::Operation *op, const ParallelBody &body,
 /// unless they write the same.
 mlir::LogicalResult verifyFragmentStore(StoreOp store,
                                         const ParallelBody &body);
+
+/// How lanes go about a thread's iterations: a few at a time, or all at once
+/// where registers tell them apart. Fails as `findRegisters` does.
+mlir::FailureOr<Rounds> chooseRounds(const ParallelBody &body,
+                                     ThreadLowering &lowering);
 
 /// True if a formula tells, of every access of a fragment in the body, which of
 /// the thread's values it is: what a loop over elements needs. Fails as

@@ -45,8 +45,7 @@ private:
 
   static std::string getText(Program program, int (*size)(Program, size_t *),
                              int (*text)(Program, char *));
-  /// Whether headers can be compiled once for several programs: since 12.8.
-  bool hasPrecompiledHeaders() const;
+  bool isAtLeast(int major, int minor) const;
 };
 } // namespace
 
@@ -89,11 +88,16 @@ std::string NVRTC::getText(Program program, int (*getSize)(Program, size_t *),
   return text.c_str();
 }
 
-bool NVRTC::hasPrecompiledHeaders() const {
-  int major = 0, minor = 0;
-  return version(&major, &minor) == 0 &&
-         std::pair(major, minor) >= std::pair(12, 8);
+bool NVRTC::isAtLeast(int major, int minor) const {
+  int ownMajor = 0, ownMinor = 0;
+  return version(&ownMajor, &ownMinor) == 0 &&
+         std::pair(ownMajor, ownMinor) >= std::pair(major, minor);
 }
+
+/// The optimiser's time grows faster than a text, and without its dearest steps
+/// it is a quarter for 14,000 lines. Such a text is one of loops that were
+/// written out, not one whose speed those steps make.
+static constexpr int64_t kLongText = 8000;
 
 /// NVRTC knows no headers of the host's C library. What device code wants of
 /// them is built in but for these; types are those that libcu++ has under
@@ -169,11 +173,14 @@ Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
   // headers.
   if (program.usesToolkit && program.headers.empty() &&
       program.includePaths.empty() && !needsLineDirectives(program) &&
-      hasPrecompiledHeaders())
+      isAtLeast(12, 8))
     for (const char *option :
          {"--pch", "--pch-messages=false", "--diag-suppress=629",
           "--diag-suppress=630", "--diag-suppress=20283"})
       options.push_back(option);
+  if (program.isGenerated && StringRef(text).count('\n') > kLongText &&
+      isAtLeast(13, 0))
+    options.push_back("--Ofast-compile=mid");
   std::vector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());

@@ -573,4 +573,44 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // Of a thread's 2048 iterations a loop does one at a time: with functions they are too
+  // many to write out, although the fragment is small.
+  // CHECK-LABEL: gpu.func @much_work(
+  // CHECK:         %[[MEMORY:.+]] = llvm.alloca %{{.+}} x f32
+  // CHECK:         scf.for
+  // CHECK:           %[[ROW:.+]] = llvm.getelementptr %[[MEMORY]]
+  // CHECK:           llvm.load %[[ROW]]
+  // CHECK:           math.exp %{{.+}} : f32
+  // CHECK:           llvm.store {{.+}} : f32, !llvm.ptr<1>
+  // CHECK-NOT:     vector.extract
+  // CHECK:         gpu.return
+  gpu.func @much_work(%A: memref<64x1024xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %rows = tl.alloc layout(#tl.fragment_layout<shape = [64], thread = [32] : [1], value = [2] : [32]>) : memref<64xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (64, 1024) layout(#tl.fragment_layout<shape = [64, 1024], thread = [32] : [1024], value = [1024, 2] : [1, 32768]>) {
+      %v = tl.load %A[%i, %j] : memref<64x1024xf32>
+      %r = tl.load %rows[%i] : memref<64xf32, #tl.fragment>
+      %d = arith.subf %v, %r : f32
+      %e = math.exp %d : f32
+      tl.store %e, %A[%i, %j] : memref<64x1024xf32>
+    }
+    gpu.return
+  }
+
+  // A round of long formulas holds one vector, not four.
+  // CHECK-LABEL: gpu.func @long_formulas(
+  // CHECK:         scf.for
+  // CHECK:           math.tan %{{.+}} : vector<2xf64>
+  gpu.func @long_formulas(%A: memref<64x256xf64> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i, %j) in (64, 256) layout(#tl.fragment_layout<shape = [64, 256], thread = [32] : [256], value = [4, 64, 2] : [1, 4, 8192]>) {
+      %v = tl.load %A[%i, %j] : memref<64x256xf64>
+      %a = math.tan %v : f64
+      %b = math.atan %a : f64
+      %c = math.sinh %b : f64
+      %d = math.cosh %c : f64
+      %e = math.erf %d : f64
+      tl.store %e, %A[%i, %j] : memref<64x256xf64>
+    }
+    gpu.return
+  }
 }
