@@ -14,7 +14,8 @@
 // that a slot is filled only after its last readers have passed a barrier and
 // read only after the phase or group that filled it, whatever the trip count,
 // without knowing how pipelines are made. States that differ in no number are
-// joined.
+// joined. Numbers that no later op asks for are dropped before, which loses no
+// record and so hides no conflict.
 //
 // Every access is held against the records: two that may touch the same bytes,
 // one of them writing, must be in order. Nothing is shared with

@@ -41,6 +41,8 @@ void SyncFlow::execute(Block &block, int role, States &states) {
       executeOp(&op, role, states);
     else if (!isa_and_nonnull<RoleOp>(op.getPrevNode()))
       executeRoles(cast<RoleOp>(op), states);
+    if (op.getNumRegions() != 0)
+      dropDead(&op, states);
   }
 }
 
@@ -50,6 +52,65 @@ void SyncFlow::executeOp(Operation *op, int role, States &states) {
   llvm::erase_if(states.states, [&](State &state) {
     return !SyncStep(proof, op, role, state).execute();
   });
+}
+
+//===----------------------------------------------------------------------===//
+// What is no longer asked for
+//===----------------------------------------------------------------------===//
+
+/// The last op of the value's block that has to do with it, directly or by a
+/// view of it; null if there is none.
+Operation *SyncFlow::findLastUse(Value value) {
+  auto [place, isNew] = lastUses.try_emplace(value);
+  if (!isNew)
+    return place->second;
+  Operation *last = nullptr;
+  Block *block = value.getParentBlock();
+  SmallVector<Value> views = {value};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      for (Value result : user->getResults())
+        if (!result.getType().isIntOrIndexOrFloat())
+          views.push_back(result);
+      Operation *own = block->findAncestorOpInBlock(*user);
+      if (!last || last->isBeforeInBlock(own))
+        last = own;
+    }
+  return lastUses[value] = last;
+}
+
+/// True if no op that comes after `op` has to do with the value: they stand in
+/// one block, so that all that comes before it is executed again.
+bool SyncFlow::isDeadBehind(Operation *op, const void *pointer) {
+  Value value = Value::getFromOpaquePointer(pointer);
+  if (value.getParentBlock() != op->getBlock())
+    return false;
+  Operation *last = findLastUse(value);
+  return !last || !op->isBeforeInBlock(last);
+}
+
+/// Forgets the numbers that nothing asks for behind `op`, by which states would
+/// differ. The phases of pipes that follow each other would be multiplied.
+void SyncFlow::dropDead(Operation *op, States &states) {
+  if (states.states.size() < 2)
+    return;
+  States rest;
+  for (State &state : states.states) {
+    Numbers &numbers = state.numbers;
+    auto isDead = [&](const void *pointer) {
+      return pointer && isDeadBehind(op, pointer);
+    };
+    auto names = [&](const auto &entry) { return isDead(entry.first.first); };
+    std::erase_if(numbers.values,
+                  [&](const auto &entry) { return isDead(entry.first); });
+    std::erase_if(numbers.phases, names);
+    std::erase_if(numbers.turns, names);
+    std::erase_if(numbers.differences, [&](const auto &entry) {
+      return isDead(entry.first.first) || isDead(entry.first.second);
+    });
+    rest.add(std::move(state));
+  }
+  states = std::move(rest);
 }
 
 //===----------------------------------------------------------------------===//

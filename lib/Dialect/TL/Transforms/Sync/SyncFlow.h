@@ -50,10 +50,16 @@ private:
   void pass(State &state, mlir::ValueRange values, mlir::ValueRange arguments,
             mlir::Region *left) const;
 
+  mlir::Operation *findLastUse(mlir::Value value);
+  bool isDeadBehind(mlir::Operation *op, const void *pointer);
+  void dropDead(mlir::Operation *op, States &states);
+
   SyncProof &proof;
   /// What is around asynchronous ops: how often that is executed matters.
   llvm::DenseSet<mlir::Operation *> asynchronous;
   Leaders leaders;
+  /// Of values: the last op of their block that has to do with them, or null.
+  llvm::DenseMap<mlir::Value, mlir::Operation *> lastUses;
 };
 
 } // namespace tl::sync
