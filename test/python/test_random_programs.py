@@ -7,6 +7,7 @@ import pathlib
 import random
 import re
 import sys
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -14,9 +15,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
-from programs import arithmetic, bitwise, generator, names, printer, reach, reference, shrinker
+from programs import arithmetic, bitwise, data, generator, names, printer, reach, reference, shrinker
 from programs.aliases import possible_aliases
-from programs.elements import Number, decoded, encoded, neighbour, number, rounded
+from programs.elements import PACKED, Number, decoded, encoded, neighbour, number, rounded
 from programs.execution import Others, Outcome, Path, build, execute
 from programs.features import Features
 from programs.program import (
@@ -41,6 +42,7 @@ from programs.program import (
     printing,
     walk,
 )
+from programs.rounding import nearest_in
 
 import tilec.language as T
 from tilec.backends import sim
@@ -68,6 +70,44 @@ def test_numbers_are_rounded_and_laid_out_as_other_libraries_do(dtype):
     np.testing.assert_array_equal(memory.view(right.view(f"u{right.itemsize}").dtype)[finite],
                                   right.view(f"u{right.itemsize}")[finite])  # fmt: skip
     np.testing.assert_array_equal(decoded(memory, dtype), ours)
+
+
+@pytest.mark.parametrize("dtype", PACKED)
+def test_numbers_of_4_bits_share_bytes(dtype):
+    memory = np.arange(256, dtype=np.uint8)
+    values = decoded(memory, dtype)
+    codes = np.stack([memory & 15, memory >> 4], -1).reshape(-1)
+    np.testing.assert_array_equal(values.astype(np.float32), codes.view(getattr(ml_dtypes, dtype)).astype(np.float32))
+    np.testing.assert_array_equal(encoded(values, dtype), memory)
+
+
+def test_numbers_become_those_of_4_bits():
+    random = np.random.default_rng(0)
+    numbers = np.concatenate([random.uniform(-9, 9, 4000), np.arange(-36, 37) / 4, [1e30, -np.inf]])
+    right = np.clip(numbers, -6, 6).astype(np.float32).astype(ml_dtypes.float4_e2m1fn).astype(np.float64)
+    found = arithmetic.cast(Number("float64", numbers.astype(np.float32).astype(np.float64)), "float4_e2m1fn").low
+    np.testing.assert_array_equal(found, right)
+    assert arithmetic.cast(number(np.nan, "float32"), "float4_e2m1fn").low == 6
+    integers = Number("int32", np.array([7, 8, -8, -9, 255], np.int32))
+    assert arithmetic.cast(integers, "int4").low.tolist() == [7, -8, -8, 7, -1]
+    assert arithmetic.cast(integers, "uint4").low.tolist() == [7, 8, 8, 7, 15]
+    assert arithmetic.cast(number(9.7, "float32"), "int4").low == 7
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_fractions_are_rounded_as_by_other_libraries(dtype):
+    contents = data.contents(Tensor(Buffer("A", dtype, (2, 400), "global"), "extreme", 1))
+    kind = SMALL.get(dtype, np.dtype(dtype))
+    for a, b in contents.T:
+        with np.errstate(all="ignore"):
+            right = np.add(a, b, dtype=np.float64).astype(kind).astype(np.float64)
+        exact = Fraction(a) + Fraction(b)
+        if dtype == "float64" or exact == Fraction(a + b):  # NumPy rounds once
+            assert nearest_in(exact, "rn", dtype) == right
+        low, high, inwards = (nearest_in(exact, mode, dtype) for mode in ("rd", "ru", "rz"))
+        assert low <= exact <= high
+        assert low == high == exact or neighbour(np.array(low), np.array(np.inf), dtype) == high
+        assert inwards == (low if exact > 0 else high)
 
 
 def test_integers_become_floats_in_one_rounding():
@@ -306,6 +346,7 @@ def test_loops_are_written_in_each_other():
 
 def test_blocks_of_clusters_wait_at_barriers():
     wanted = {r"remote_barrier=came_0\)", r"ptx_arrive_cluster_barrier\(came_", r"T.get_cluster_extent\("}
+    wanted.add(r"ptx_init_barrier_thread_count\(came_")
     sketches = ((seed, generator.sketch(seed, Features(), random.Random(f"{seed}.0"))) for seed in itertools.count())
     seeds = (seed for seed, program in sketches if any(kernel.cluster for kernel in program.kernels))
     _run_those_with(wanted, (generator.draw(seed, Features()) for seed in seeds))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import random
 
-from .elements import bits
+from .elements import PACKED, bits
 from .program import Alias, Assign, Atomic, Buffer, Copy, Program, Tensor, statements
 from .wordings import called
 
@@ -21,13 +21,16 @@ def draw_aliases(program: Program, rng: random.Random) -> dict[str, Alias]:
     """Returns by what some tensors of a program are reached, too."""
     said = {name for k in program.kernels for name in k.outside}  # what is said of one name
     tensors = [t for t in program.tensors if t.buffer.name not in said and rng.random() < 0.5]
-    return {t.buffer.name: rng.choice(possible_aliases(program, t)) for t in tensors}
+    ways = {t.buffer.name: possible_aliases(program, t) for t in tensors}
+    return {name: rng.choice(possible) for name, possible in ways.items() if possible}
 
 
 def possible_aliases(program: Program, tensor: Tensor) -> list[Alias]:
     """Returns by what a tensor of a program may be reached."""
     ways: list[Alias] = ["address"]
     buffer = tensor.buffer
+    if buffer.dtype in PACKED:
+        return []
     size = bits(buffer.dtype)
     if any(tensor.symbols) or buffer.dtype == "bool":
         return ways

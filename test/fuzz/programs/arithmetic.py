@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .elements import (
+    FLOAT4,
     SMALL_FLOATS,
     Array,
     Number,
@@ -27,6 +28,7 @@ from .elements import (
     significand,
     spacing,
     widened,
+    wrapped,
 )
 
 
@@ -323,7 +325,7 @@ def cast(a: Number, dtype: str, active: Active = None) -> Number:
             return compare("!=", a, Number(a.dtype, np.zeros((), a.low.dtype)), active)
         if not is_float(a.dtype):
             if not is_float(dtype):
-                return Number(dtype, a.low.astype(carrier(dtype)))
+                return Number(dtype, np.asarray(wrapped(a.low, dtype)))
             whole = np.asarray(a.low)
             if dtype == "float64":
                 return Number(dtype, whole.astype(np.float64))
@@ -361,7 +363,7 @@ def total(a: Number, axis: int) -> Number:
     """Adds up along an axis, in an order that is not said (F4)."""
     with np.errstate(all="ignore"):
         if not is_float(a.dtype):
-            return Number(a.dtype, np.add.reduce(a.low, axis=axis, dtype=a.low.dtype))
+            return Number(a.dtype, wrapped(np.add.reduce(a.low, axis=axis, dtype=a.low.dtype), a.dtype))
         computed = "float64" if a.dtype == "float64" else "float32"
         size = np.maximum(_magnitude(a.low), _magnitude(a.top)).sum(axis=axis)
         quantum = np.minimum(_lowest_bit(a.low), _lowest_bit(a.top)).min(axis=axis)
@@ -412,7 +414,7 @@ def matrix_product(a: Number, b: Number, c: Number) -> Number:
         quantum = _lowest_bit(x).min(axis=1)[:, None] * _lowest_bit(y).min(axis=0)[None, :]
         quantum = np.minimum(quantum, np.minimum(_lowest_bit(c.low), _lowest_bit(c.top)))
         slack = _slack(value, size, quantum, c.dtype, x.shape[1])
-        if a.dtype in SMALL_FLOATS:
+        if a.dtype in (*SMALL_FLOATS, FLOAT4):
             # Each step of 32 products, and each loop around them, may lose what is below 2^-13 of the greatest.
             greatest = np.maximum(size, 2.0**-126)
             slacks.append(np.where(quantum * 2.0**13 < greatest, 2.0**-12 * (1 + x.shape[1] // 32) * greatest, 0.0))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .arithmetic import OPEN_FUNCTIONS
 from .elements import Array, bits, decoded, is_float, spacing
-from .program import Assign, Binary, Cast, Combined, Copy, Gemm, Program, Reduce, Scan, SparseGemm, Unary, walk
+from .program import Assign, Binary, Cast, Combined, Copy, Gemm, Program, Reduce, Rounded, Scan, SparseGemm, Unary, walk
 
 Bytes = NDArray[np.uint8]
 
@@ -90,7 +90,7 @@ def is_finding(program: Program, worst: str) -> bool:
 
 
 def _computes_floats(node: object) -> bool:
-    if isinstance(node, Unary | Binary):
+    if isinstance(node, Unary | Binary | Rounded):
         return is_float(node.dtype)
     if isinstance(node, Combined):
         return is_float(node.value.dtype)
@@ -109,6 +109,8 @@ def _computes_floats(node: object) -> bool:
 def _may_contract(nodes: list[object]) -> bool:
     """Returns whether a multiplication of floats may become one with an addition: a variable may be between them."""
     computed = [node for node in nodes if _computes_floats(node)]
+    if any(isinstance(node, Rounded) for node in computed):
+        return True
     multiplies = any(isinstance(node, Binary | Assign) and node.op == "*" for node in computed)
     adds = any(isinstance(node, Binary | Assign) and node.op in ("+", "-") for node in computed)
     return multiplies and (adds or any(isinstance(node, Reduce | Scan | Combined) for node in computed))

@@ -10,6 +10,7 @@ import copy
 import random
 from dataclasses import replace
 
+from .elements import PACKED
 from .expressions import const, is_affine
 from .program import (
     Binary,
@@ -101,7 +102,7 @@ class _Cuts:
         rng = self._rng
         sides = (whole.source, whole.target)
         dims = [[d for d, x in enumerate(side.extents) if x != 1] for side in sides]
-        if not dims[0]:
+        if not dims[0] or any(side.buffer.space == "global" and side.buffer.dtype in PACKED for side in sides):
             return [whole]
         which = rng.choice((("source",), ("target",), ("source", "target"), ("source", "position")))
         chosen = {k for k in range(len(dims[0])) if rng.random() < 0.3} or {rng.randrange(len(dims[0]))}

@@ -21,11 +21,18 @@ SMALL_FLOATS = ("float8_e4m3", "float8_e5m2")
 STORED_FLOATS = ("float8_e4m3fnuz", "float8_e5m2fnuz")
 """Those that are only stored: without infinities and a negative zero, whose bits are those of the only NaN."""
 NARROW_FLOATS = (*SMALL_FLOATS, *STORED_FLOATS)
+FLOAT4 = "float4_e2m1fn"
+"""The only one of 4 bits: without infinities and NaN, which becomes the greatest number."""
+PACKED = ("int4", "uint4", FLOAT4)
+"""Numbers of 4 bits: two neighbours in device memory share a byte, and on the chip each has one (M12)."""
+NARROW = (*NARROW_FLOATS, *PACKED)
+"""Types that are moved and converted, and not computed in."""
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-ALL = ("bool", *INTEGERS, *FLOATS, *NARROW_FLOATS)
+ALL = ("bool", *INTEGERS, *FLOATS, *NARROW)
 
 # Of each float: bits of the significand, the least exponent, the greatest finite number.
 _FORMATS = {
+    FLOAT4: (2, 0, 6.0),
     "float8_e4m3": (4, -6, 448.0),
     "float8_e5m2": (3, -14, 57344.0),
     "float8_e4m3fnuz": (4, -7, 240.0),
@@ -42,7 +49,7 @@ def is_float(dtype: str) -> bool:
 
 
 def is_integer(dtype: str) -> bool:
-    return dtype in INTEGERS or dtype == "index"
+    return dtype in (*INTEGERS, "int4", "uint4", "index")
 
 
 def is_unsigned(dtype: str) -> bool:
@@ -50,8 +57,8 @@ def is_unsigned(dtype: str) -> bool:
 
 
 def bits(dtype: str) -> int:
-    """Returns the size in memory."""
-    if dtype in ("bool", *NARROW_FLOATS):
+    """Returns the size on the chip."""
+    if dtype in ("bool", *NARROW):
         return 8
     if dtype == "index":
         return 32
@@ -62,15 +69,20 @@ def carrier(dtype: str) -> np.dtype[np.generic]:
     """Returns the type of the arrays that hold numbers of a type."""
     if is_float(dtype):
         return np.dtype(np.float64)
-    return np.dtype({"bool": "bool", "index": "int32"}.get(dtype, dtype))
+    return np.dtype({"bool": "bool", "index": "int32", "int4": "int8", "uint4": "uint8"}.get(dtype, dtype))
 
 
 def integer_range(dtype: str) -> tuple[int, int]:
     """Returns the least and the greatest integer of a type."""
     if dtype == "bool":
         return 0, 1
-    size = bits(dtype)
+    size = 4 if dtype in PACKED else bits(dtype)
     return (0, (1 << size) - 1) if is_unsigned(dtype) else (-(1 << (size - 1)), (1 << (size - 1)) - 1)
+
+
+def format_of(dtype: str) -> tuple[int, int, float]:
+    """Returns the bits of a float's significand, its least exponent, and its greatest finite number."""
+    return _FORMATS[dtype]
 
 
 def significand(dtype: str) -> int:
@@ -97,15 +109,23 @@ def rounded(values: Array, dtype: str) -> Array:
 
 
 def has_infinity(dtype: str) -> bool:
-    return dtype not in ("float8_e4m3", *STORED_FLOATS)
+    return dtype not in ("float8_e4m3", *STORED_FLOATS, FLOAT4)
 
 
 def limited(values: Array, dtype: str) -> Array:
     """Returns what a conversion to a type rounds: what is too large for 8 bits is the greatest number first (C2)."""
-    if dtype not in NARROW_FLOATS:
+    if dtype not in NARROW:
         return values
     greatest = _FORMATS[dtype][2]
-    return np.clip(values, -greatest, greatest)
+    limits = np.clip(values, -greatest, greatest)
+    return np.where(np.isnan(limits), greatest, limits) if dtype == FLOAT4 else limits
+
+
+def wrapped(values: Array, dtype: str) -> Array:
+    """Returns integers as those of a type with the same lowest bits."""
+    if dtype == "int4":
+        return (((values & 15).astype(np.int8) ^ 8) - 8).astype(np.int8)
+    return (values & 15 if dtype == "uint4" else values).astype(carrier(dtype))
 
 
 def spacing(values: Array, dtype: str) -> Array:
@@ -175,14 +195,22 @@ def interval(dtype: str, low: Array, high: Array) -> Number:
 # Bytes of memory ------------------------------------------------------------------------------------------------------
 
 
+def stored(shape: tuple[int, ...], dtype: str) -> tuple[tuple[int, ...], str]:
+    """Returns the shape and the type of the memory that a call passes as a tensor."""
+    return ((*shape[:-1], shape[-1] // 2), "uint8") if dtype in PACKED else (shape, dtype)
+
+
 def encoded(values: Array, dtype: str) -> NDArray[np.uint8]:
     """Returns the bytes of an array, which `values` must fit."""
     flat = np.ascontiguousarray(values).reshape(-1)
+    if dtype in PACKED:
+        codes = _float4_codes(flat) if dtype == FLOAT4 else flat.view(np.uint8) & 15
+        return codes[::2] | codes[1::2] << 4
     if not is_float(dtype):
         return flat.astype(carrier(dtype)).view(np.uint8)
     if dtype == "bfloat16":
         return (flat.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
-    if dtype in NARROW_FLOATS:
+    if dtype in NARROW:
         codes = decoded(np.arange(256, dtype=np.uint8), dtype)
         order = np.argsort(codes[~np.isnan(codes)], kind="stable")
         known = np.arange(256, dtype=np.uint8)[~np.isnan(codes)][order]
@@ -196,14 +224,26 @@ def encoded(values: Array, dtype: str) -> NDArray[np.uint8]:
 
 def decoded(memory: NDArray[np.uint8], dtype: str) -> Array:
     """Returns the numbers that stand in memory."""
+    if dtype in PACKED:
+        codes = np.stack([memory & 15, memory >> 4], -1).reshape(-1)
+        return _FLOAT4[codes] if dtype == FLOAT4 else wrapped(codes, dtype)
     if not is_float(dtype):
         return memory.astype(bool) if dtype == "bool" else memory.view(dtype)
     if dtype == "bfloat16":
         return (memory.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    if dtype in NARROW_FLOATS:
+    if dtype in NARROW:
         return _small_float(memory, dtype)
     with np.errstate(invalid="ignore"):
         return memory.view(dtype).astype(np.float64)
+
+
+_FLOAT4 = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0])
+"""What each 4 bits stand for."""
+
+
+def _float4_codes(values: Array) -> NDArray[np.uint8]:
+    sizes = np.searchsorted(_FLOAT4[:8], np.abs(values))
+    return (sizes | np.where(np.signbit(values), 8, 0)).astype(np.uint8)
 
 
 def _small_float(memory: NDArray[np.uint8], dtype: str) -> Array:

@@ -22,7 +22,7 @@ from tilec.errors import CheckError, TLError
 
 from . import data, printer
 from .bitwise import Bytes, Comparison, class_of, is_finding
-from .elements import Array, Number, bits, decoded, is_float
+from .elements import Array, Number, bits, decoded, is_float, stored
 from .memory import Guarded
 from .program import Program, printing
 
@@ -190,7 +190,7 @@ def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path,
         contents = data.memory(tensor)
         odd[buffer.name] = buffer.dtype == "bool" and bool(contents.max(initial=0) > 1)
         shift = tensor.shift * bits(buffer.dtype) // 8
-        tensors[buffer.name] = Guarded(contents, buffer.shape, buffer.dtype, shift, is_gpu)
+        tensors[buffer.name] = Guarded(contents, *stored(buffer.shape, buffer.dtype), shift, is_gpu)
     arguments = [*tensors.values(), *(s.value for s in program.scalars)]
     if program.aliases:
         addresses = np.array([tensors[name].address for name in program.aliases], np.int64)

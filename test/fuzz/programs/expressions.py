@@ -8,7 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from .arithmetic import FUNCTIONS
-from .elements import FLOATS, INTEGERS, NARROW_FLOATS, bits, integer_range, is_float, is_integer, is_unsigned
+from .elements import (
+    FLOATS,
+    INTEGERS,
+    NARROW,
+    NARROW_FLOATS,
+    PACKED,
+    bits,
+    integer_range,
+    is_float,
+    is_integer,
+    is_unsigned,
+)
 from .features import Features
 from .program import (
     Binary,
@@ -20,10 +31,13 @@ from .program import (
     Load,
     Logic,
     Name,
+    Rounded,
     Select,
     Unary,
     is_static,
 )
+from .rounding import FUNCTIONS as ROUNDINGS
+from .rounding import MODES
 
 _T = TypeVar("_T")
 
@@ -96,7 +110,7 @@ def scaled(a: Expr, factor: int) -> Expr:
 
 def _becomes(one: str, other: str) -> bool:
     """Whether an operand of a type is converted to the one of the operand beside it, which is another (I6)."""
-    if any(dtype in NARROW_FLOATS for dtype in (one, other)) or other in ("bool", "index"):
+    if any(dtype in NARROW for dtype in (one, other)) or other in ("bool", "index"):
         return False
     if one == "bool" or (is_float(other) and not is_float(one)):
         return True
@@ -254,7 +268,7 @@ class Expressions:
 
     def value(self, dtype: str, scope: Scope, depth: int) -> Expr:
         """Returns a value of a type."""
-        if depth <= 0 or dtype in NARROW_FLOATS or self.chance(0.15):
+        if depth <= 0 or dtype in NARROW or self.chance(0.15):
             return self._leaf(dtype, scope, depth)
         if dtype == "bool":
             return self.condition(scope, depth)
@@ -270,13 +284,13 @@ class Expressions:
         return self._leaf(dtype, scope, depth) if found is None else found
 
     def constant(self, dtype: str) -> Const:
-        if dtype in NARROW_FLOATS:
+        if dtype in NARROW and is_float(dtype):
             return Const(dtype, self.pick((0.0, 1.0, -2.0, 0.5)))
         if dtype == "bool":
             return Const(dtype, self.chance(0.5))
         if is_float(dtype):
             return Const(dtype, self.pick((0.0, 1.0, -1.0, 0.5, 2.0, -1.5, 3.0, 0.25)))
-        value = self.rng.randint(-9, 9)
+        value = self.rng.randint(-9, 9) if dtype not in PACKED else self.rng.randint(-8, 7)
         if dtype != "index" and self.features.wide_integers and self.chance(0.1):
             value = self.pick(integer_range(dtype))
         return Const(dtype, abs(value) if is_unsigned(dtype) else value)
@@ -322,7 +336,8 @@ class Expressions:
         buffer, size = load.buffer, bits(load.dtype)
         most = buffer.shape[-1] if buffer.space == "global" else 1
         widths = [w for w in (32, 64, 128) if size <= w <= most * size]
-        may_be = self.features.words and buffer.space in ("global", "shared") and buffer.dtype != "bool"
+        may_be = self.features.words and buffer.space in ("global", "shared")
+        may_be = may_be and buffer.dtype not in ("bool", *PACKED)
         if not may_be or not widths or self._words.random() >= 0.1:
             return load
         word, last = self._words.choice(widths), load.indices[-1]
@@ -359,7 +374,7 @@ class Expressions:
 
     @staticmethod
     def _is_small(value: Expr, dtype: str) -> bool:
-        return value.dtype in NARROW_FLOATS or dtype in NARROW_FLOATS
+        return value.dtype in NARROW or dtype in NARROW
 
     def _converted(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         others = [d for d in ("int32", "float32", "int8", "int64", "uint8", "uint32", "float16", "int16") if d != dtype]
@@ -409,6 +424,10 @@ class Expressions:
         return Binary(op, a, b)
 
     def _float_binary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
+        if self.features.roundings and self.chance(0.05):
+            exact = scope.inner(is_fuzzy=False)
+            found = self.rounding(lambda: self.value(dtype, exact, depth - 1), 1)
+            return found if any(not is_static(o) for o in found.operands) else None
         if self.features.functions and self.chance(0.05):
             exact = scope.inner(is_fuzzy=False)
             a, b = self.value(dtype, exact, depth - 1), self.value(dtype, exact, depth - 1)
@@ -423,6 +442,15 @@ class Expressions:
         if self.chance(0.05) and not is_static(b):
             return Binary("/", a, Binary("+", Unary("abs", b), Const(dtype, 0.5)))
         return Binary(self.pick(("+", "-", "+", "-", "*", "min", "max")), a, b)
+
+    def rounding(self, operand: Callable[[], Expr], depth: int) -> Rounded:
+        """Returns arithmetic that says how it rounds, of operands that are drawn or such arithmetic."""
+        function = self.pick(tuple(ROUNDINGS))
+        operands = [
+            self.rounding(operand, depth - 1) if depth > 1 and self.chance(0.4) else operand()
+            for _ in range(ROUNDINGS[function])
+        ]
+        return Rounded(function, tuple(operands), self.pick(MODES))
 
     def _unary(self, dtype: str, scope: Scope, depth: int) -> Expr | None:
         a = self.value(dtype, scope, depth - 1)
@@ -483,6 +511,10 @@ class Expressions:
         if self.features.small_floats and self.features.floats:
             known += NARROW_FLOATS
             weights += [1] * len(NARROW_FLOATS)
+        if self.features.four_bits:
+            narrow = [d for d in PACKED if self._is_on(d)]
+            known += narrow
+            weights += [1] * len(narrow)
         return self.rng.choices(known, weights)[0]
 
     def _is_on(self, dtype: str) -> bool:

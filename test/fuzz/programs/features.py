@@ -13,6 +13,8 @@ class Features:
     """Floats of any type; without them all results are integers, bools and copies."""
     small_floats: bool = True
     """Tensors and tiles of floats of 8 bits, those that are only stored among them."""
+    four_bits: bool = True
+    """Tensors and tiles of numbers of 4 bits."""
     float64: bool = True
     unsigned: bool = True
     bools: bool = True
@@ -27,6 +29,8 @@ class Features:
     shifts: bool = True
     functions: bool = True
     """exp, log, sin, and so on."""
+    roundings: bool = True
+    """`T.ieee_add` and its kin, in each direction."""
     dynamic: bool = True
     """Extents that are known when a kernel is called."""
     computed_extents: bool = True

@@ -14,7 +14,7 @@ from dataclasses import replace
 from .aliases import draw_aliases
 from .arithmetic import Invalid
 from .cuts import draw_cuts
-from .elements import NARROW_FLOATS, SMALL_FLOATS, Number, bits, is_float, is_unsigned
+from .elements import FLOAT4, FLOATS, NARROW, PACKED, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
 from .loops import Bodies, Target
@@ -96,6 +96,9 @@ _GEMM_TYPES = (
     ("float8_e4m3", "float32"),
     ("float8_e5m2", "float32"),
     ("float64", "float64"),
+    ("int4", "int32"),
+    ("uint4", "int32"),
+    (FLOAT4, "float32"),
 )
 
 
@@ -113,6 +116,19 @@ def draw(seed: int, features: Features) -> tuple[Program, dict[str, Number], int
 def sketch(seed: int, features: Features, rng: random.Random) -> Program:
     """Returns a program that may be valid."""
     return _Drawing(rng, features).program(seed)
+
+
+def _is_of_bytes(dtype: str, extents: tuple[int, ...]) -> bool:
+    """Whether a tile of a tensor is one of whole bytes, as copies have it (M12)."""
+    return dtype not in PACKED or extents[-1] % 2 == 0
+
+
+def _is_even(index: Expr) -> bool:
+    """Whether an index is seen to be even."""
+    if isinstance(index, Binary) and index.op in ("+", "-", "*"):
+        sides = [_is_even(side) for side in (index.a, index.b)]
+        return any(sides) if index.op == "*" else all(sides)
+    return isinstance(index, Const) and int(index.value) % 2 == 0
 
 
 class _Drawing:
@@ -180,7 +196,7 @@ class _Drawing:
         read = {n.buffer for n in nodes if isinstance(n, Load)} | {
             n.source.buffer for n in nodes if isinstance(n, Copy)
         }
-        names = sorted((b.name, b.dtype) for b in read if b.space == "global")
+        names = sorted((b.name, b.dtype) for b in read if b.space == "global" and b.dtype not in PACKED)
         chosen = self._rng.sample(names, min(len(names), self._rng.randint(1, 2)))
         return {name: Const(dtype, self._number_outside(dtype)) for name, dtype in chosen}
 
@@ -203,6 +219,8 @@ class _Drawing:
     def tensor(self, dtype: str, shape: tuple[int, ...], *, is_output: bool = False) -> Buffer:
         """Adds a parameter."""
         rng, features = self._rng, self._features
+        if dtype in PACKED:
+            shape = (*shape[:-1], shape[-1] + shape[-1] % 2)
         buffer = Buffer(self._fresh("O" if is_output else "A"), dtype, shape, "global")
         kinds = ["small", "small", "small", "sixteenths"]
         if features.wide_integers and not is_float(dtype):
@@ -284,6 +302,8 @@ class _KernelDrawing:
         scope = self._scope()
         body: list[Stmt] = []
         self._statements(body, scope, rng.randint(2, 6), 0)
+        if self._cluster:
+            self._give(body, scope, 0)
         self._results(body, scope)
         grid = tuple(self._grid_extent(g) for g in self._grid)
         can_order = rank > 1 and self._features.ordered_blocks and not self._cluster
@@ -405,9 +425,13 @@ class _KernelDrawing:
     def _fill_value(self, dtype: str) -> Const | None:
         if self._e.chance(0.3):
             return None
-        if dtype.startswith("float8"):
+        if dtype in NARROW and is_float(dtype):
             return Const(dtype, 1.0)
         return self._e.constant(dtype)
+
+    def _bytes_of_two(self, dtypes: tuple[str, ...] = PACKED) -> tuple[str, ...]:
+        """Returns those types of 4 bits that are drawn."""
+        return dtypes if self._features.four_bits else ()
 
     # Statements -------------------------------------------------------------------------------------------------------
 
@@ -446,6 +470,8 @@ class _KernelDrawing:
             draws.append((3, self._variable))
         if features.local_arrays:
             draws.append((1, self._local_array))
+        if features.roundings and features.floats:
+            draws.append((1, self._rounding))
         if depth < 2:
             draws += [(2, self._serial), (2, self._branch)]
             if features.pipelines:
@@ -495,7 +521,7 @@ class _KernelDrawing:
             return True
         if not self._features.converting_copies or any(is_unsigned(d) or d == "bool" for d in (source, target)):
             return False
-        if any(d in NARROW_FLOATS for d in (source, target)):
+        if any(d in NARROW and is_float(d) for d in (source, target)):
             return self._features.small_floats and is_float(source) and is_float(target)
         return not (is_float(source) and is_float(target) and bits(source) == bits(target))
 
@@ -520,13 +546,15 @@ class _KernelDrawing:
         if len(tile) > len(tensor.shape):
             tile = tuple(x for x in tile if x != 1)
         missing = len(tensor.shape) - len(tile)
-        if missing < 0:
+        if missing < 0 or not _is_of_bytes(tensor.dtype, tile):
             return None
         extents = (*(1,) * missing, *tile)
         offsets = [self._origin(s, x, scope) for s, x in zip(tensor.shape, extents, strict=True)]
         if self._features.tables and self._e.chance(0.15):
             dimension = self._rng.randrange(len(extents))
             offsets[dimension] = self._looked_up_origin(extents[dimension], scope)
+        if tensor.dtype in PACKED and not _is_even(offsets[-1]):
+            offsets[-1] = scaled(offsets[-1], 2)
         return self._side(tensor, tuple(offsets), extents, tile)
 
     def _looked_up_origin(self, tile: int, scope: Scope) -> Expr:
@@ -550,6 +578,8 @@ class _KernelDrawing:
     def _load_tile(self, body: list[Stmt], buffer: Buffer, scope: Scope, tensor: Buffer | None = None) -> bool:
         """Adds a copy from a tensor that fills a buffer; returns whether there is a tensor for it."""
         e = self._e
+        if not _is_of_bytes(buffer.dtype, buffer.shape):
+            return False
         source = None
         if tensor is None and self._features.indexed_dimensions and e.chance(0.2):
             source = self._indexed_tile(buffer, scope)
@@ -576,10 +606,12 @@ class _KernelDrawing:
             shape.append(extent * count)
             origin = self._origin(extent * count, extent, scope)
             fits = is_affine(origin) and not (isinstance(origin, Const) and origin.value + extent > shape[-1])
+            fits = fits and (buffer.dtype not in PACKED or _is_even(origin))
             offsets.append(origin if fits else const(0))
         extents, is_index = list(buffer.shape), [False] * len(shape)
         for _ in range(self._rng.choice((1, 1, 2))):
-            place, extent = self._rng.randint(0, len(shape)), self._rng.choice((1, 2, 3, 8))
+            last = len(shape) - (buffer.dtype in PACKED)  # before which two elements share a byte
+            place, extent = self._rng.randint(0, last), self._rng.choice((1, 2, 3, 8))
             shape.insert(place, extent)
             offsets.insert(place, self._origin(extent, 1, scope))
             extents.insert(place, 1)
@@ -694,7 +726,7 @@ class _KernelDrawing:
                 is_affine(o) and not (isinstance(o, Const) and x > s)
                 for o, x, s in zip(base, extents, shape, strict=True)
             )
-            place = rng.randint(0, len(shape)) if moves and sliced and rng.random() < 0.3 else 0
+            place = rng.randint(0, len(shape) - (dtype in PACKED)) if moves and sliced and rng.random() < 0.3 else 0
             base.insert(place, first)
             shape.insert(place, total)
             extents = (*extents[:place], 1, *extents[place:])
@@ -721,6 +753,7 @@ class _KernelDrawing:
         """Changes the block's part of a tensor, which has been given values."""
         e = self._e
         shape, dtype = self._shape(), e.dtype()
+        dtype = dtype if _is_of_bytes(dtype, shape) else "int8"
         tile = self._alloc(shape, dtype, e.pick(("shared", "fragment")))
         if tile is None:
             return
@@ -736,10 +769,11 @@ class _KernelDrawing:
     def _write_out(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:
         """Adds a statement that copies a tile to a tensor, and perhaps one that reads the tensor back."""
         e = self._e
-        dtypes = [d for d in ("float32", "int32", "float16", "int64") if self._convertible(buffer.dtype, d)]
+        others = ("float32", "int32", "float16", "int64", *self._bytes_of_two(("int4",)))
+        dtypes = [d for d in others if self._convertible(buffer.dtype, d)]
         dtype = e.pick(dtypes) if dtypes and e.chance(0.3) else buffer.dtype
         target = self._output(buffer.shape, dtype, scope, self._features.indexed_dimensions)
-        if e.chance(0.65):
+        if e.chance(0.65) and _is_of_bytes(dtype, target.extents):
             side = self._side_of(target, buffer.shape)
             body.append(Copy(self._whole(buffer), side))
         else:
@@ -754,7 +788,7 @@ class _KernelDrawing:
         tile = self._alloc(buffer.shape, target.buffer.dtype, self._e.pick(("shared", "fragment")))
         if tile is None:
             return
-        if self._e.chance(0.5):
+        if self._e.chance(0.5) and _is_of_bytes(tile.dtype, target.extents):
             body.append(Copy(self._side_of(target, buffer.shape), self._whole(tile)))
         else:
             body.append(self._gather(target, tile, scope))
@@ -790,7 +824,7 @@ class _KernelDrawing:
             return
         self._require(body, source, scope)
         dim = self._rng.randrange(len(source.shape))
-        kinds = ["sum", "max", "min", "abssum", "absmax"] if source.dtype != "bool" else ["max", "min"]
+        kinds = ["sum", "max", "min", "abssum", "absmax"] if source.dtype not in ("bool", FLOAT4) else ["max", "min"]
         if self._features.bit_reductions and not is_float(source.dtype) and e.chance(0.3):
             kinds = ["bitand", "bitor", "bitxor"]
         if source.name not in e.fuzzy and e.chance(0.2):
@@ -824,7 +858,7 @@ class _KernelDrawing:
         e = self._e
         known = [b for b in self._buffers if b.space in ("shared", "fragment") and not b.dtype.startswith("float8")]
         source = e.pick(known) if known else None
-        if source is None or source.dtype == "bool":
+        if source is None or source.dtype in ("bool", *PACKED):
             return
         self._require(body, source, scope)
         kind = "cummax" if is_float(source.dtype) else e.pick(("cumsum", "cummax"))
@@ -908,7 +942,8 @@ class _KernelDrawing:
     def _draw_gemm(self, body: list[Stmt], scope: Scope) -> Gemm | None:
         """Returns a product of tiles, some of which may not have been written."""
         e, rng = self._e, self._rng
-        weights = [4, 3, 3, 1, 2, *[1 if self._features.small_floats else 0] * 2, 1 if self._features.float64 else 0]
+        weights = [4, 3, 3, 1, 2, *[int(self._features.small_floats)] * 2, int(self._features.float64)]
+        weights += [int(self._features.four_bits)] * 3
         if not self._features.floats:
             weights = [int(not is_float(dtype)) for dtype, _ in _GEMM_TYPES]
         dtype, result = rng.choices(_GEMM_TYPES, weights)[0]
@@ -1104,6 +1139,28 @@ class _KernelDrawing:
         loop.body.append(Gemm(p, v, o, False, transpose_v, "FullRow" if groups == 2 else "Square"))
         body.append(loop)
 
+    # Roundings --------------------------------------------------------------------------------------------------------
+
+    def _rounding(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Adds a loop over arithmetic that says how it rounds, of numbers of all bits of their type."""
+        e = self._e
+        dtype = e.pick(FLOATS if self._features.float64 else FLOATS[:-1])
+        tensor = self._outer.tensor(dtype, self._shape()[:2])
+        self._outer.tensors[-1].kind = e.pick(("full", "extreme"))
+        if 0 in tensor.shape:
+            return
+        target = self._output(self._shape()[:2], dtype, scope)
+        names = tuple(self._outer.fresh("i") for _ in target.extents)
+        inner = scope.inner(in_parallel=True)
+        inner.indices = [Index(Name("index", n), 0, x - 1) for n, x in zip(names, target.extents, strict=True)]
+
+        def operand() -> Expr:
+            return Load(tensor, tuple(e.inside(x, inner, 0) for x in tensor.shape))
+
+        own = [Name("index", n) for n in names]
+        place = tuple(i if b == const(0) else Binary("+", b, i) for b, i in zip(target.base, own, strict=True))
+        body.append(Parallel(names, target.extents, [Assign(target.buffer, place, e.rounding(operand, 2))]))
+
     # Loops and branches -----------------------------------------------------------------------------------------------
 
     def _nested(self, scope: Scope, name: Name | None = None, high: int = 0, low: int = 0) -> Scope:
@@ -1250,7 +1307,7 @@ class _KernelDrawing:
             buffer = e.pick(tiles)
             place = tuple(e.inside(x, scope) for x in buffer.shape)
         else:
-            target = self._output((1,), e.pick(("int32", "float32", "int64")), scope)
+            target = self._output((1,), e.pick(("int32", "float32", "int64", *self._bytes_of_two())), scope)
             buffer, place = target.buffer, target.base
         if buffer.dtype.startswith("float8"):
             return
@@ -1277,7 +1334,7 @@ class _KernelDrawing:
 
     def _local_array(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         e = self._e
-        dtype = e.pick(("float32", "int32", "float16", "int8"))
+        dtype = e.pick(("float32", "int32", "float16", "int8", *self._bytes_of_two(("uint4",))))
         array = self._alloc((self._rng.randint(1, 8),), dtype, "local")
         if array is None:
             return
@@ -1299,7 +1356,8 @@ class _KernelDrawing:
             count = min(count, buffer.shape[-1])
             place = (*(e.inside(x, scope) for x in buffer.shape[:-1]), name)
         else:
-            target = self._output((self._threads,), e.pick(("int32", "float32", "float16")), scope)
+            dtype = e.pick(("int32", "float32", "float16", *self._bytes_of_two()))
+            target = self._output((self._threads,), dtype, scope)
             buffer = target.buffer
             place = (*target.base[:-1], Binary("+", target.base[-1], name) if target.base[-1] != const(0) else name)
         if buffer.dtype.startswith("float8"):
@@ -1309,7 +1367,8 @@ class _KernelDrawing:
         store = Assign(buffer, place, e.value(buffer.dtype, inner, 2))
         if is_static(store.value):
             return
-        if self._features.shuffles and count == self._threads and buffer.dtype != "bool" and e.chance(0.5):
+        can_shuffle = self._features.shuffles and buffer.dtype not in ("bool", *PACKED)
+        if can_shuffle and count == self._threads and e.chance(0.5):
             store.value = self._of_threads(store.value, buffer.dtype, inner)
             body.append(Threads(name.name, [store], self._block))
             e.fuzzy.add(buffer.name)

@@ -302,6 +302,9 @@ _PRINTERS: dict[type, Callable[..., str]] = {
     ir.Logic: _logic,
     ir.Cast: _cast,
     ir.Select: _select,
+    ir.Rounded: lambda node, typed: (
+        f'T.ieee_{node.function}({", ".join(expr(o, True) for o in node.operands)}, "{node.mode}")'
+    ),
     ir.Shuffled: lambda node, typed: f"T.{node.function}({expr(node.value, True)}, {node.number})",
     ir.Combined: lambda node, typed: f"T.{node.function}({expr(node.value, True)})",
 }

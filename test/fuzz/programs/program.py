@@ -129,6 +129,19 @@ class Select:
         return self.a.dtype
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """`T.ieee_add` or another of `rounding.FUNCTIONS`, rounded by one of `rounding.MODES` (C4)."""
+
+    function: str
+    operands: tuple[Expr, ...]
+    mode: str
+
+    @property
+    def dtype(self) -> str:
+        return self.operands[0].dtype
+
+
 SHUFFLES = ("shfl_sync", "shfl_xor", "shfl_up", "shfl_down")
 
 
@@ -164,7 +177,7 @@ class Combined:
         return self.value.dtype
 
 
-Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select | Shuffled | Combined
+Expr = Const | Name | Load | Unary | Binary | Compare | Logic | Cast | Select | Rounded | Shuffled | Combined
 
 
 # Statements -----------------------------------------------------------------------------------------------------------
@@ -485,7 +498,7 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 
 
 _NODES = (
-    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Shuffled, Combined, Side,
+    Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Rounded, Shuffled, Combined, Side,
     Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, SparseGemm, Reduce, Scan, Sync, Exchange, Print, Jump, Parallel,
     Loop, Persistent, While, If, Threads,
 )  # fmt: skip

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arithmetic, data
+from . import arithmetic, data, rounding
 from .arithmetic import Active, Invalid, require
-from .elements import Array, Number, carrier, is_float, number
+from .elements import PACKED, Array, Number, carrier, is_float, number
 from .program import (
     Alloc,
     Assign,
@@ -44,6 +44,7 @@ from .program import (
     Persistent,
     Program,
     Reduce,
+    Rounded,
     Scan,
     Select,
     Shuffled,
@@ -183,6 +184,8 @@ class Reference:
         """Returns what every tensor holds afterwards."""
         program = self._program
         for tensor in program.tensors:
+            if tensor.buffer.dtype in PACKED and tensor.buffer.shape[-1] % 2:
+                raise Invalid("a number of 4 bits without a neighbour")
             self._memory[tensor.buffer.name] = Memory(tensor.buffer.dtype, data.contents(tensor).copy())
         names = {name: number(extent, "index") for name, extent in program.extents().items()}
         names |= {s.name: number(s.value, s.dtype) for s in program.scalars}
@@ -750,6 +753,8 @@ class Reference:
                 return arithmetic.compare(node.op, a, b, frame.active)
             case Cast():
                 return arithmetic.cast(self._value(node.a, frame), node.dtype, frame.active)
+            case Rounded():
+                return self._rounded(node, frame)
             case Logic():
                 return self._logic(node, frame)
             case Select():
@@ -759,6 +764,17 @@ class Reference:
             case Combined():
                 return self._combined_of_threads(node, frame)
         _never(node)
+
+    def _rounded(self, node: Rounded, frame: Frame) -> Number:
+        operands = [self._value(operand, frame) for operand in node.operands]
+        if node.mode != "rn":  # no sum takes a product before it is rounded
+            for k, operand in enumerate(node.operands):
+                if isinstance(operand, Rounded) and (operand.function, operand.mode) == ("mul", "rn"):
+                    factors = [self._value(o, frame) for o in operand.operands]
+                    arithmetic.require(np.asarray(all(f.is_exact for f in factors)), frame.active, "no exact factors")
+                    with np.errstate(all="ignore"):
+                        operands[k] = rounding.as_rounded(Number(node.dtype, factors[0].low * factors[1].low))
+        return rounding.apply(node.function, node.mode, operands, frame.active)
 
     def _logic(self, node: Logic, frame: Frame) -> Number:
         a = self._value(node.a, frame).low

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import data, printer
-from .elements import Number, bits, encoded
+from .elements import PACKED, Number, bits, encoded, stored
 from .execution import INTERNAL, Outcome, Path
 from .program import Cast, Copy, Gemm, If, Jump, Loop, Program, Reduce, Scan, Select, Threads, While, walk
 
@@ -212,7 +212,8 @@ def script(finding: Finding, program: Program, expected: dict[str, Number]) -> s
         buffer = entry.buffer
         names.append(buffer.name)
         memory = _text(data.memory(entry).tobytes())
-        text += f'{buffer.name} = tensor({buffer.shape}, "{buffer.dtype}", "{memory}")\n'
+        shape, dtype = stored(buffer.shape, buffer.dtype)
+        text += f'{buffer.name} = tensor({shape}, "{dtype}", "{memory}")\n'
     arguments = [*names, *(repr(s.value) for s in program.scalars)]
     if program.aliases:
         listed = ", ".join(f"{n}.address" for n in program.aliases)
@@ -225,13 +226,17 @@ def script(finding: Finding, program: Program, expected: dict[str, Number]) -> s
         return text
     number = expected[name]
     size = bits(number.dtype) // 8
+    where = (finding.outcome.where or [0])[:16]
+    if number.dtype in PACKED:  # by bytes
+        number = Number("uint8", encoded(number.low, number.dtype))
+        where = [at // 2 for at in where]
     return text + _CHECK.format(
         name=name,
         size=size,
         kind=number.low.dtype.str.lstrip("|"),
         expected=_text(np.ascontiguousarray(number.low).tobytes()),
         bits=_text(encoded(number.low, number.dtype).tobytes()),
-        where=(finding.outcome.where or [0])[:16],
+        where=where,
     )
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .elements import ALL, bits
+from .elements import ALL, PACKED, bits
 
 
 def wordings() -> tuple[str, ...]:
@@ -124,6 +124,8 @@ class _Names(_Wording):
         elif name in _SHUFFLES and len(node.args) == 2 and self._chance():
             function = _expression(f"T.{_SHUFFLES[name]}")
             return ast.Call(function, [ast.Constant(0xFFFFFFFF), *node.args, ast.Constant(32), ast.Constant(32)], [])
+        elif name == "ieee_mul" and ast.unparse(node.args[-1]) == "'rn'" and self._chance():
+            return ast.Call(_expression("T.fmul"), node.args[:-1], [])
         elif name == "cast" and self._chance():
             return ast.Call(_expression("T.Cast"), [node.args[1], node.args[0]], node.keywords)
         elif name.startswith("reduce_") and self._chance():
@@ -265,7 +267,7 @@ class _Views(_Wording):
         other, kept = self._other_shape(extents), ast.unparse(shape)
         size = bits(str(dtype.value))
         view = f"T.reshape({target.id}_memory, {kept})"
-        if str(dtype.value) != "bool" and self._rng.random() < 0.3:
+        if str(dtype.value) not in ("bool", *PACKED) and self._rng.random() < 0.3:
             view = f'T.view({target.id}_memory, {kept}, "{dtype.value}")'
             if size in (16, 32, 64) and self._chance():
                 other, size = (*other[:-1], other[-1] * 2), size // 2
@@ -523,7 +525,10 @@ class _Clusters(_Wording):
         else:
             arrive = self._rng.choice(("T.mbarrier_arrive({}, {})", "T.ptx_arrive_cluster_barrier({}, {})"))
             count, arrivals = f"T.get_thread_extent(0) * {self._rest()}", _statements(arrive.format(name, block))
-        barriers += _statements(f"{name} = T.alloc_cluster_barrier({count})")
+        made = f"{name} = T.alloc_cluster_barrier({count})"
+        if self._chance():
+            made = f"{name} = T.alloc_cluster_barrier(7)\nT.ptx_init_barrier_thread_count({name}, {count})"
+        barriers += _statements(made)
         return [*arrivals, *_statements(f"T.mbarrier_wait_parity({name}, 0)")]
 
     def _rest(self) -> str:
@@ -598,7 +603,7 @@ class _Words(_Wording):
         tensor = ast.unparse(place.value)
         offsets = place.slice.elts if isinstance(place.slice, ast.Tuple) else [place.slice]
         dtype = self._types.get(tile.id, "bool")
-        if shape is None or dtype == "bool" or self._types.get(tensor) != dtype or tensor in self._tiles:
+        if shape is None or dtype in ("bool", *PACKED) or self._types.get(tensor) != dtype or tensor in self._tiles:
             return None
         if len(offsets) < len(shape) or any(isinstance(o, ast.Slice) for o in offsets):
             return None
