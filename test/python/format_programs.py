@@ -255,6 +255,28 @@ def assigned(name):
     return f, (q, order), (np.zeros_like(q), np.full_like(q, 255), np.zeros_like(q), v, e), exact
 
 
+def changed(name):
+    """Elements become others, by what other iterations, threads and blocks do to their neighbours at the same time."""
+    M, N = 4, 64
+
+    @T.prim_func
+    def f(X: T.Tensor((M, N), name), Y: T.Tensor((M, N), name), Z: T.Tensor((M, N), name)):
+        with T.Kernel(M, threads=32) as b:
+            for i in T.Parallel(N):
+                X[b, i] = T.cast(T.min(T.cast(X[b, i], "float32"), 1), name)
+            t = T.get_thread_binding()
+            Y[b, t] = T.cast(T.min(T.cast(Y[b, t], "float32"), 1), name)
+        with T.Kernel(N, threads=32) as b:
+            for i in T.Parallel(M):
+                Z[i, b] = T.cast(T.min(T.cast(Z[i, b], "float32"), 1), name)
+
+    random = np.random.default_rng(7)
+    before = tuple(random.integers(0, 256, (M, N // 2)).astype(np.uint8) for _ in range(3))
+    after = [encoded(np.minimum(decoded(taken_apart(q), name), 1).astype(np.float32), name) for q in before]
+    after[1][:, 32:] = taken_apart(before[1])[:, 32:]
+    return f, (), before, tuple(pairs(codes) for codes in after)
+
+
 CASES = {
     **{f"conversions_{name}": conversions(name) for name in (*FLOATS, "int4", "uint4")},
     **{f"integers_{name}": integers(name) for name in ("float8_e4m3fnuz", *PACKED)},
@@ -262,6 +284,7 @@ CASES = {
     **{f"stored_{name}": stored(name) for name in PACKED},
     **{f"strided_{name}": strided(name) for name in PACKED},
     **{f"assigned_{name}": assigned(name) for name in PACKED},
+    **{f"changed_{name}": changed(name) for name in PACKED},
     **{f"symbolic_{name}": symbolic(name) for name in PACKED},
     **{f"read_{name}": read(name) for name in PACKED},
 }

@@ -7,7 +7,7 @@ import pytest
 import tilec
 import tilec.language as T
 from format_programs import CASES, FLOATS, check, decoded, encoded, pairs, taken_apart
-from tilec.errors import DTypeError, ShapeError, StrideError
+from tilec.errors import DTypeError, ShapeError, SimulationError, StrideError
 
 CHIPS = ["sm_80", "sm_90a"]
 
@@ -247,6 +247,24 @@ def test_constants_are_converted_as_other_numbers():
     tilec.compile(f, target="cpu")(y, z)
     np.testing.assert_array_equal(y, [6, -0.5, 2, 2.0**-127, 4, 240, np.nan, 7])
     np.testing.assert_array_equal(z, y)
+
+
+def test_a_copy_beside_assignments_of_another_block_is_a_race():
+    """Who writes whole bytes is not taken for one who leaves neighbours alone."""
+
+    @T.prim_func
+    def f(Q: T.Tensor((64,), "int4")):
+        with T.Kernel(2, threads=64) as b:
+            tile = T.alloc_shared((64,), "int4")
+            T.fill(tile, 3)
+            if b == 0:
+                T.copy(tile, Q)
+            else:
+                for i in T.Parallel(64):
+                    Q[i] = tile[i]
+
+    with pytest.raises(SimulationError, match="two of them touch the same element"):
+        tilec.compile(f, target="sm_90a", backend="sim")(np.zeros(32, np.uint8))
 
 
 def build(body):

@@ -80,6 +80,7 @@ void BlockRaces::compare(const BlockCell::Access &earlier,
                          uint32_t bytes) {
   if (earlier.block == later.block ||
       areAtomicForBlocks(earlier.record, later.record) ||
+      earlier.record.mayBeNeighbourOf(later.record) ||
       findings.mayRace(Space::Global, address, bytes) ||
       !findings.isNewInAnyOrder(Report::Kind::Race, earlier.record.instruction,
                                 later.record.instruction))
@@ -198,6 +199,7 @@ void BlockRaces::touch(const BlockOrder &order, const Record &record,
                    uint32_t count) {
     if (!earlier.record.exists() || earlier.block == access.block ||
         isBehind(order, record, earlier) ||
+        earlier.record.mayBeNeighbourOf(record) ||
         findings.mayRace(Space::Global, at, count) ||
         !findings.isNew(Report::Kind::Race, earlier.record.instruction,
                         record.instruction))

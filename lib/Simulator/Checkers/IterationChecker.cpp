@@ -182,6 +182,8 @@ void IterationChecker::visit(const AccessEvent &event,
   size_t count = iterations.distances.size() / rank;
   size_t ofEach = count / iterations.elements;
   uint32_t bytes = event.bytes / iterations.elements;
+  if (event.kind == Kind::Atomic && bytes == 1)
+    updatesOfBytes.insert(event.instruction);
   llvm::SmallVector<uint32_t, 16> distances(count);
   const int32_t *distance = iterations.distances.data();
   for (uint32_t &sum : distances)
@@ -209,11 +211,19 @@ void IterationChecker::visit(const AccessEvent &event,
   }
 }
 
+bool IterationChecker::mayBeNeighbours(const Touch &one,
+                                       const Touch &other) const {
+  return (other.kind == Kind::Read &&
+          updatesOfBytes.contains(one.instruction)) ||
+         (one.kind == Kind::Read && updatesOfBytes.contains(other.instruction));
+}
+
 void IterationChecker::meet(const AccessEvent &event, const Touch &touch,
                             uint64_t address, uint32_t bytes,
                             Several &several) {
   bool changesNothing = false;
-  if (const Touch *met = several.findMet(touch)) {
+  const Touch *met = several.findMet(touch);
+  if (met && !mayBeNeighbours(*met, touch)) {
     changesNothing = touch.kind == Kind::Write &&
                      writesSame(event, touch.lane, address, bytes, memory);
     if (!changesNothing)

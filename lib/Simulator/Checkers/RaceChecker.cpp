@@ -332,6 +332,12 @@ void RaceChecker::report(Relation relation, const Record &earlier,
   bool areIterations =
       relation == Relation::Unordered &&
       findings.areOfOneLoop(earlier.instruction, later.instruction);
+  // Of two statements it is not known that they are of two numbers, and a
+  // barrier stands between them anyway.
+  if (earlier.mayBeNeighbourOf(later) &&
+      (areIterations ||
+       findings.areOfOneLine(earlier.instruction, later.instruction)))
+    return;
   if (areIterations
           ? !findings.isNewInLoop(earlier.instruction, later.instruction)
           : !findings.isNew(kind, earlier.instruction, later.instruction))

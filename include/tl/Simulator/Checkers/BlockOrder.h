@@ -66,6 +66,17 @@ struct Record {
     return isAtomic() && other.isAtomic() &&
            (!width || !others || width == others);
   }
+  /// Whether one updates a byte and the other reads it. Only bytes of two
+  /// numbers of 4 bits are updated, so that the one that is read may be the
+  /// other one, which the update leaves as it is.
+  bool mayBeNeighbourOf(const Record &other) const {
+    auto isOfByte = [](const Record &record) {
+      return record.isAtomic() && record.writes() &&
+             record.flags >> kWidthShift == 1;
+    };
+    return (isOfByte(*this) && !other.writes()) ||
+           (isOfByte(other) && !writes());
+  }
   bool isRelaxed() const { return flags & Relaxed; }
   bool isAsync() const { return flags & Async; }
   bool isAsyncProxy() const { return flags & AsyncProxy; }

@@ -9,10 +9,11 @@
 // Held against each other are the iterations that one warp does in one
 // execution of a loop. Those of two warps meet as threads.
 //
-// What is no race: atomic operations among themselves; a write of what is there
-// already; reading back what the iteration has written itself. Atomic
-// operations that release or acquire, and fences, may order iterations (A4):
-// what comes behind one is not held against what was before it.
+// What is no race: atomic operations among themselves; an update of a byte of
+// two numbers of 4 bits and a read of it, perhaps for the other number; a write
+// of what is there already; reading back what the iteration has written itself.
+// Atomic operations that release or acquire, and fences, may order iterations
+// (A4): what comes behind one is not held against what was before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -158,6 +159,9 @@ private:
   /// What the event says of its iterations, or null.
   const Iterations *getIterations(const Event &event) const;
   void visit(const AccessEvent &event, const Iterations &iterations);
+  /// Whether one updates a byte of two numbers of 4 bits that the other reads:
+  /// the other number of it, perhaps.
+  bool mayBeNeighbours(const Touch &one, const Touch &other) const;
   void meet(const AccessEvent &event, const Touch &touch, uint64_t address,
             uint32_t bytes, Several &several);
   void report(const AccessEvent &event, const Touch &earlier,
@@ -174,6 +178,7 @@ private:
   /// By the number of the warp.
   std::vector<Place> places;
   uint32_t executions = 0;
+  llvm::DenseSet<InstructionId> updatesOfBytes;
   Shadow<Cell> shared, global;
   /// Of registers, by `getRegisterAddress`.
   Shadow<Cell> registers;
