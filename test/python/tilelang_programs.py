@@ -969,6 +969,13 @@ def number_types(C, X, Y, Z, i):
     C[5, i] = (Z[i] * 0x9E3779B1) >> 32
     C[6, i] = ~X[i] // 2
     C[7, i] = (Y[i] + 2048) - Y[i]
+    C[8, i] = T.shift_left(X[i], 4) + T.shift_right(1000, X[i])
+    C[9, i] = T.bitwise_or(X[i], 256) + T.bitwise_and(X[i], -1) * T.bitwise_xor(X[i], -1)
+    C[10, i] = T.floordiv(X[i], -3) + T.ceildiv(X[i], 300) + T.cdiv(1000, X[i] + 1)
+    C[11, i] = T.floormod(X[i], -7) + T.truncdiv(X[i], -3) + T.truncmod(1000, X[i])
+    C[12, i] = T.align_up(X[i], 100)
+    places = T.index_to_coordinates(X[i], (3, 300))
+    C[13, i] = places[0] * 1000 + places[1]
 
 
 @case("Python's numbers, which are `int32` and `float32` beside narrower ones: `x - 8` of a `uint8`")
@@ -980,7 +987,7 @@ def numbers_of_python():
         X: T.Tensor((n,), T.uint8)
         Y: T.Tensor((n,), T.float16)
         Z: T.Tensor((n,), T.uint32)
-        C = T.empty((8, n), T.int32)
+        C = T.empty((14, n), T.int32)
         with T.Kernel(1, threads=n):
             for i in T.Parallel(n):
                 T.macro(number_types)(C, X, Y, Z, i)
@@ -993,7 +1000,7 @@ def numbers_of_python():
             X: T.Tensor((n,), T.uint8),
             Y: T.Tensor((n,), T.float16),
             Z: T.Tensor((n,), T.uint32),
-            C: T.Tensor((8, n), T.int32),
+            C: T.Tensor((14, n), T.int32),
         ):
             with T.Kernel(1, threads=n):
                 for i in T.Parallel(n):
@@ -1015,6 +1022,12 @@ def numbers_of_python():
             (z.astype(np.int64) * 0x9E3779B1) >> 32,
             ~x // 2,
             (y + np.float16(2048)) - y,
+            (x_wide << 4) + np.where(x < 32, 1000 >> np.minimum(x_wide, 31), 0),
+            (x_wide | 256) + x_wide * ~x_wide,
+            x_wide // -3 - (-x_wide // 300) - (-1000 // (x_wide + 1)),
+            x_wide % -7 - x_wide // 3 + np.where(x == 0, 0, 1000 % np.maximum(x_wide, 1)),
+            -(-x_wide // 100) * 100,
+            x_wide,
         ]
     ).astype(np.int32)
     for found in (eager(x, y, z), lazy()(x, y, z)):

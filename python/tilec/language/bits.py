@@ -10,7 +10,7 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, binary, condition, expr, operate, select, simplify
+from ..values import Expr, binary, condition, expr, operate, select, simplify, typed
 from ..vectors import Vector
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
     >>> T.bitwise_and(6, 3)
     2
     """
-    return binary("and", x, y)
+    return operate("and", x, y)
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
@@ -137,7 +137,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
     >>> T.bitwise_or(6, 3)
     7
     """
-    return binary("or", x, y)
+    return operate("or", x, y)
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
@@ -146,7 +146,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     >>> T.bitwise_xor(6, 3)
     5
     """
-    return binary("xor", x, y)
+    return operate("xor", x, y)
 
 
 def bitwise_not(x: Any) -> Any:
@@ -164,7 +164,7 @@ def shift_left(x: Any, y: Any) -> Any:
     >>> T.shift_left(3, 2)
     12
     """
-    return binary("shl", x, y)
+    return operate("shl", x, y)
 
 
 def shift_right(x: Any, y: Any) -> Any:
@@ -173,7 +173,7 @@ def shift_right(x: Any, y: Any) -> Any:
     >>> T.shift_right(-8, 1)
     -4
     """
-    return binary("shr", x, y)
+    return operate("shr", x, y)
 
 
 # Truth ---------------------------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def cdiv(a: Any, b: Any) -> Any:
     >>> T.cdiv(10, 4)
     3
     """
-    return binary("ceildiv", a, b)
+    return operate("ceildiv", a, b)
 
 
 def align_up(x: Any, y: Any) -> Any:
@@ -289,6 +289,7 @@ def align_up(x: Any, y: Any) -> Any:
     >>> T.align_up(10, 8)
     16
     """
+    x, y = typed(x, y)
     return binary("mul", binary("ceildiv", x, y), y)
 
 
@@ -298,7 +299,7 @@ def truncdiv(a: Any, b: Any) -> Any:
     >>> T.truncdiv(-7, 2)
     -3
     """
-    quotient, is_below, _ = _truncated(a, b)
+    quotient, is_below, _ = _truncated(*typed(a, b))
     return select(is_below, binary("add", quotient, 1), quotient)
 
 
@@ -308,6 +309,7 @@ def truncmod(a: Any, b: Any) -> Any:
     >>> T.truncmod(-7, 2)
     -1
     """
+    a, b = typed(a, b)
     _, is_below, rest = _truncated(a, b)
     return select(is_below, binary("sub", rest, b), rest)
 
@@ -330,6 +332,6 @@ def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
         raise ShapeError("`T.index_to_coordinates` needs a shape of one dimension at least", location=place())
     out: list[Any] = []
     for extent in reversed(extents[1:]):
-        out.append(binary("mod", index, extent))
-        index = binary("floordiv", index, extent)
+        out.append(operate("mod", index, extent))
+        index = operate("floordiv", index, extent)
     return [index, *reversed(out)]

@@ -36,7 +36,7 @@ def ceildiv(a: Any, b: Any) -> Any:
     >>> T.ceildiv(10, 4)
     3
     """
-    return binary("ceildiv", a, b)
+    return operate("ceildiv", a, b)
 
 
 def floordiv(a: Any, b: Any) -> Any:
@@ -45,7 +45,7 @@ def floordiv(a: Any, b: Any) -> Any:
     >>> T.floordiv(-7, 2)
     -4
     """
-    return binary("floordiv", a, b)
+    return operate("floordiv", a, b)
 
 
 def floormod(a: Any, b: Any) -> Any:
@@ -54,7 +54,7 @@ def floormod(a: Any, b: Any) -> Any:
     >>> T.floormod(-7, 2)
     1
     """
-    return binary("mod", a, b)
+    return operate("mod", a, b)
 
 
 def max(a: Any, b: Any, *more: Any) -> Any:
