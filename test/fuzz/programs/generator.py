@@ -546,9 +546,9 @@ class _KernelDrawing:
         if len(tile) > len(tensor.shape):
             tile = tuple(x for x in tile if x != 1)
         missing = len(tensor.shape) - len(tile)
-        if missing < 0 or not _is_of_bytes(tensor.dtype, tile):
-            return None
         extents = (*(1,) * missing, *tile)
+        if missing < 0 or not _is_of_bytes(tensor.dtype, extents):
+            return None
         offsets = [self._origin(s, x, scope) for s, x in zip(tensor.shape, extents, strict=True)]
         if self._features.tables and self._e.chance(0.15):
             dimension = self._rng.randrange(len(extents))
