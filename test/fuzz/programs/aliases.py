@@ -29,7 +29,7 @@ def possible_aliases(program: Program, tensor: Tensor) -> list[Alias]:
     """Returns by what a tensor of a program may be reached."""
     ways: list[Alias] = ["address"]
     buffer = tensor.buffer
-    if buffer.dtype in PACKED:
+    if buffer.dtype in PACKED or tensor.gap:
         return []
     size = bits(buffer.dtype)
     if any(tensor.symbols) or buffer.dtype == "bool":

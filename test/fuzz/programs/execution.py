@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import linecache
+import math
 import re
 import shutil
 import warnings
@@ -190,7 +191,9 @@ def _run(program: Program, expected: dict[str, Number], kernel: Any, path: Path,
         contents = data.memory(tensor)
         odd[buffer.name] = buffer.dtype == "bool" and bool(contents.max(initial=0) > 1)
         shift = tensor.shift * bits(buffer.dtype) // 8
-        tensors[buffer.name] = Guarded(contents, *stored(buffer.shape, buffer.dtype), shift, is_gpu)
+        shape, dtype = stored(buffer.shape, buffer.dtype)
+        gap = tensor.gap * math.prod(shape) * bits(buffer.dtype) // 8 // max(math.prod(buffer.shape), 1)
+        tensors[buffer.name] = Guarded(contents, shape, dtype, shift, is_gpu, gap)
     arguments = [*tensors.values(), *(s.value for s in program.scalars)]
     if program.aliases:
         addresses = np.array([tensors[name].address for name in program.aliases], np.int64)

@@ -35,6 +35,8 @@ class Features:
     """Extents that are known when a kernel is called."""
     computed_extents: bool = True
     """Extents of which a symbol follows that is none itself, such as `m * 4 + 1`."""
+    strides: bool = True
+    """Tensors with memory between their rows."""
     misaligned: bool = True
     """Tensors that do not begin at an aligned address."""
     odd_threads: bool = True

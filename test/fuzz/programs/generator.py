@@ -241,6 +241,9 @@ class _Drawing:
             size = bits(dtype) // 8
             tensor.align, tensor.shift = size, rng.choice((0, 1, 2, 3))
             tensor.align = max(size, 1)
+        if features.strides and len(buffer.shape) > 1 and 0 not in buffer.shape and rng.random() < 0.06:
+            tensor.gap = rng.choice((2, 4, 32, 64) if dtype in PACKED else (1, 2, 8, 16))
+            tensor.tells_stride = rng.random() < 0.3
         self._tensors.append(tensor)
         return buffer
 
@@ -1087,6 +1090,7 @@ class _KernelDrawing:
         if self._e.chance(0.9):
             tensor = self._outer.tensors[-1]
             tensor.align, tensor.shift = 16, 0
+            tensor.gap = 16 if tensor.gap else 0
             tensor.symbols = (*tensor.symbols[:1], *("" for _ in tensor.symbols[1:]))  # strides are known
         return side
 

@@ -67,8 +67,15 @@ def _code(dtype: str) -> int:
 class Guarded:
     """A tensor, as kernels take it by DLPack."""
 
-    def __init__(self, contents: NDArray[np.uint8], shape: tuple[int, ...], dtype: str, shift: int, gpu: bool) -> None:
-        """`shift`: how many bytes behind an aligned address it begins."""
+    def __init__(
+        self, contents: NDArray[np.uint8], shape: tuple[int, ...], dtype: str, shift: int, gpu: bool, gap: int = 0
+    ) -> None:
+        """`shift`: how many bytes behind an aligned address it begins. `gap`: how many lie behind each row."""
+        size = dtypes.dtype(dtype).bytes
+        self._row, self._gap = shape[-1] * size, gap
+        if gap:
+            rows = contents.reshape(-1, self._row)
+            contents = np.pad(rows, ((0, 0), (0, gap)), constant_values=PATTERN).reshape(-1)
         self._size = contents.size
         self._begin = GUARD + shift
         whole = np.full(self._begin + self._size + GUARD, PATTERN, np.uint8)
@@ -76,7 +83,8 @@ class Guarded:
         self._memory = Array.from_numpy(whole, dtypes.uint8, cuda=0 if gpu else None)
         self.shape = shape
         self._shape = (ctypes.c_int64 * len(shape))(*shape)
-        strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+        row = shape[-1] + gap // size
+        strides = [math.prod(shape[d + 1 : -1]) * row for d in range(len(shape) - 1)] + [1]
         self._strides = (ctypes.c_int64 * len(shape))(*strides)
         kind = _DLDataType(_code(dtype), dtypes.dtype(dtype).bytes * 8, 1)
         device, number = self._memory.__dlpack_device__()
@@ -94,7 +102,10 @@ class Guarded:
         """Returns the contents, and the offset of the first byte around the tensor that has changed, or None."""
         whole = np.empty(self._begin + self._size + GUARD, np.uint8)
         self._memory.copy_into(whole)
-        contents = whole[self._begin : self._begin + self._size].copy()
-        whole[self._begin : self._begin + self._size] = PATTERN
+        own = whole[self._begin : self._begin + self._size]
+        if self._gap:
+            own = own.reshape(-1, self._row + self._gap)[:, : self._row]
+        contents = own.flatten()
+        own[:] = PATTERN
         changed = np.flatnonzero(whole != PATTERN)
         return contents, int(changed[0]) - self._begin if changed.size else None

@@ -26,7 +26,7 @@ LEFT = (
     Left(
         "what programs are made of, rather than what stands in them",
         "test_language_names.py",
-        "BaseTileScheduler Buffer DType FragmentBuffer KernelLaunchFrame LocalBuffer SharedBuffer StridedTensor Var "
+        "BaseTileScheduler Buffer DType FragmentBuffer KernelLaunchFrame LocalBuffer SharedBuffer Var "
         "const inline meta_class symbolic tfloat32",
     ),
     Left(

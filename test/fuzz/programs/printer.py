@@ -31,6 +31,11 @@ def _parameter(tensor: ir.Tensor) -> str:
     symbols = tensor.symbols or ("",) * len(buffer.shape)
     extents = "".join(f"{computed.get(s, e)}, " for s, e in zip(symbols, buffer.shape, strict=True))
     align = f", align={tensor.align}" if tensor.align != 16 else ""
+    if tensor.gap:
+        strides = [str(stride) for stride in tensor.strides()]
+        if tensor.tells_stride:
+            strides[-2] = f'T.dynamic("s_{buffer.name}")'
+        return f'{buffer.name}: T.StridedTensor(({extents}), ({", ".join(strides)}), "{buffer.dtype}"{align})'
     return f'{buffer.name}: T.Tensor(({extents}), "{buffer.dtype}"{align})'
 
 

@@ -409,6 +409,8 @@ class Tensor:
 
     `forms`: an extent is so many times its symbol, and so many more; without one it is its symbol.
     `shift`: how many elements its memory begins behind an aligned address. `align`: what the annotation promises.
+    `gap`: how many elements lie behind each row, which are nobody's: the tensor has strides. `tells_stride`: the
+    stride of rows is a symbol, which a call tells.
     """
 
     buffer: Buffer
@@ -418,6 +420,13 @@ class Tensor:
     shift: int = 0
     align: int = 16
     forms: tuple[tuple[int, int], ...] = ()
+    gap: int = 0
+    tells_stride: bool = False
+
+    def strides(self) -> tuple[int, ...]:
+        """Returns how many elements each index goes on by."""
+        *rows, last = self.buffer.shape
+        return (*(math.prod(rows[d + 1 :]) * (last + self.gap) for d in range(len(rows))), 1)
 
     def named_extents(self) -> list[tuple[str, int, tuple[int, int]]]:
         """Returns each symbol with its value, and how its extent is computed of it."""

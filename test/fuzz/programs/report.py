@@ -213,6 +213,8 @@ def script(finding: Finding, program: Program, expected: dict[str, Number]) -> s
         names.append(buffer.name)
         memory = _text(data.memory(entry).tobytes())
         shape, dtype = stored(buffer.shape, buffer.dtype)
+        if entry.gap:
+            text += f"# {buffer.name} has strides {entry.strides()} in the program; this passes none\n"
         text += f'{buffer.name} = tensor({shape}, "{dtype}", "{memory}")\n'
     arguments = [*names, *(repr(s.value) for s in program.scalars)]
     if program.aliases:

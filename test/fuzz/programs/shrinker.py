@@ -263,7 +263,8 @@ def _settings(program: ir.Program) -> Iterator[ir.Program]:
                 yield _with_kernel(program, k, dataclasses.replace(kernel, threads=(threads,)))
     for i, tensor in enumerate(program.tensors):
         plain = dataclasses.replace(tensor, symbols=(), forms=(), shift=0, align=16)
-        for candidate in (plain, dataclasses.replace(tensor, kind="small")):
+        tight = dataclasses.replace(tensor, gap=0)
+        for candidate in (plain, tight, dataclasses.replace(tensor, kind="small")):
             if candidate != tensor and tensor.kind != "poison":
                 yield dataclasses.replace(
                     program, tensors=[candidate if j == i else t for j, t in enumerate(program.tensors)]
