@@ -41,7 +41,6 @@ from programs.program import (
     Side,
     Tensor,
     printing,
-    walk,
 )
 from programs.rounding import nearest_in
 
