@@ -1,6 +1,7 @@
 """The random programs of `test/fuzz/programs` themselves: what they hold the compiler to must be right."""
 
 import contextlib
+import copy
 import dataclasses
 import itertools
 import pathlib
@@ -20,6 +21,7 @@ from programs.aliases import possible_aliases
 from programs.elements import PACKED, Number, decoded, encoded, neighbour, number, rounded
 from programs.execution import Others, Outcome, Path, build, execute
 from programs.features import Features
+from programs.literals import draw_literals
 from programs.program import (
     Alloc,
     Assign,
@@ -241,7 +243,7 @@ def test_slices_of_computed_length_are_zero_behind_them_or_left_alone():
     fives = [Alloc(S), Fill(S, Const("int32", 5))]
     before = reference.run(program())["A"].low.tolist()
     at_two = Side(S, (Const("index", 2),), (8,), "position")
-    for copy, right in (
+    for copied, right in (
         (Copy(part(A, 3), whole(S)), before[:3] + [0] * 5),
         (Copy(part(A, 20), whole(S)), before),
         (Copy(part(A, 3), part(S, 3)), before[:3] + [5] * 5),
@@ -250,7 +252,7 @@ def test_slices_of_computed_length_are_zero_behind_them_or_left_alone():
         (Copy(part(A, 3), at_two), [5, 5, *before[:3], 5, 5, 5]),
         (Fill(S, None, part(S, 6)), [0] * 6 + [5] * 2),
     ):
-        assert reference.run(program(*fives, copy, Copy(whole(S), whole(A))))["A"].low.tolist() == right
+        assert reference.run(program(*fives, copied, Copy(whole(S), whole(A))))["A"].low.tolist() == right
 
 
 # The generator and the shrinker ---------------------------------------------------------------------------------------
@@ -362,6 +364,24 @@ def test_an_operand_may_be_of_another_type():
     assert printer.expr(Compare("<", other, mixed)) == "(B[i] < A[i])"
     assert printer.expr(Binary("+", mixed, mixed)) == '(A[i] + T.cast(A[i], "uint32"))'
     assert printer.expr(mixed) == 'T.cast(A[i], "uint32")'
+
+
+def test_numbers_have_the_types_of_tilelang_in_its_programs():
+    tensor = Buffer("A", "int8", (8,), "global")
+    sum_ = Binary("+", Load(tensor, (I,)), Const("int8", 100))
+    drawn = program(loop(Assign(tensor, (I,), Binary("//", sum_, Const("int8", 3)))))
+    drawn.tensors = [Tensor(tensor, "wide", 0)]
+    texts = set()
+    for seed in range(20):
+        other = copy.deepcopy(drawn)
+        draw_literals(other, random.Random(seed))
+        assert execute(other, reference.run(other), Path.parse("cpu")).status == "right"
+        texts.add(printer.source(other).splitlines()[-1].strip())
+    assert texts >= {
+        "A[i] = ((A[i] + T.int8(100)) // T.int8(3))",
+        'A[i] = (T.cast((A[i] + 100), "int8") // T.int8(3))',
+        'A[i] = T.cast((T.cast((A[i] + 100), "int8") // 3), "int8")',
+    }
 
 
 def test_features_can_be_left_out():

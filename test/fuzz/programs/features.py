@@ -115,6 +115,8 @@ class Features:
     """`T.Persistent` around statements of any kind."""
     wordings: bool = True
     """Programs in other words that mean the same: pointers, views, the names of other compilers, hints."""
+    literals: bool = True
+    """Programs by TileLang's names, where Python's numbers have types of their own."""
     aliases: bool = True
     """Tensors that are also reached at their addresses, by a second name, perhaps of memory of another width."""
     outside: bool = True

@@ -17,6 +17,7 @@ from .cuts import draw_cuts
 from .elements import FLOAT4, FLOATS, NARROW, PACKED, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
+from .literals import draw_literals
 from .loops import Bodies, Target
 from .places import allocate_in_loop, draw_slots
 from .program import (
@@ -188,6 +189,8 @@ class _Drawing:
             program.aliases = draw_aliases(program, self._rng)
         if self._features.cuts and self._e.chance(0.25):
             draw_cuts(program, self._rng)
+        if self._features.literals and self._e.chance(0.1):
+            draw_literals(program, self._rng)
         return program
 
     def _outside(self, kernel: Kernel) -> dict[str, Const]:

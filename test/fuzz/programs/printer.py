@@ -8,6 +8,7 @@ from collections.abc import Callable
 from . import program as ir
 from .aliases import with_aliases
 from .elements import bits
+from .literals import IMPORT, with_types
 from .places import with_slots
 from .wordings import reworded
 
@@ -16,13 +17,14 @@ _FUNCTIONS = ("min", "max", "ceildiv", "fmod", "nextafter")
 
 def source(program: ir.Program) -> str:
     """Returns the program as a definition of `fuzzed`, which needs `tilec.language` as `T`."""
+    program = with_types(program) if program.by_tilelang else program
     lines = [f'{name} = T.dynamic("{name}")' for name in program.extents()]
     parameters = [_parameter(t) for t in program.tensors] + [f"{s.name}: T.{s.dtype}" for s in program.scalars]
     lines += ["@T.prim_func", "def fuzzed(", *(f"    {p}," for p in parameters), "):"]
     for kernel in program.kernels:
         lines += _kernel(kernel)
     text = with_aliases(with_slots("\n".join(lines) + "\n", program.slots), program)
-    return reworded(text, program.wordings, program.seed)
+    return (IMPORT if program.by_tilelang else "") + reworded(text, program.wordings, program.seed)
 
 
 def _parameter(tensor: ir.Tensor) -> str:
@@ -229,7 +231,7 @@ def _const(node: ir.Const, typed: bool) -> str:
     if isinstance(node.value, float) and not math.isfinite(node.value):
         text = f'T.infinity("{node.dtype}")'
         return text if node.value > 0 else f"(-{text})"
-    if typed and node.dtype != "index":
+    if (typed or node.style == "typed") and node.dtype != "index" and node.style != "usual":
         return f"T.{node.dtype}({node.value!r})"
     return repr(node.value) if node.value >= 0 else f"({node.value!r})"
 
@@ -238,6 +240,8 @@ def _operands(a: ir.Expr, b: ir.Expr) -> tuple[str, str]:
     """Prints two operands; one of them at least must say the type."""
     if isinstance(a, ir.Cast) and a.mixed and not ir.is_static(b):
         a = a.a
+    elif isinstance(a, ir.Cast) and isinstance(b, ir.Const) and b.style == "usual":
+        return expr(a.a, True), expr(b)
     elif isinstance(b, ir.Cast) and b.mixed and not ir.is_static(a):
         b = b.a
     is_const = [isinstance(e, ir.Const) for e in (a, b)]

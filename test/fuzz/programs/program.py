@@ -32,8 +32,12 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Const:
+    """`style`: "usual" for one whose type is that of Python's numbers in a program by TileLang's names; "typed" where
+    such a program says another (`literals`)."""
+
     dtype: str
     value: int | float | bool
+    style: Literal["", "typed", "usual"] = ""
 
 
 @dataclass(frozen=True)
@@ -485,6 +489,8 @@ class Program:
     """In which other words it is written (`wordings`)."""
     aliases: dict[str, Alias] = field(default_factory=dict)
     """Which tensors have a second name (`aliases`)."""
+    by_tilelang: bool = False
+    """Whether it is written by TileLang's names (`literals`)."""
 
     def extents(self) -> dict[str, int]:
         """Returns the value of every symbol."""
