@@ -112,18 +112,19 @@ def operate(op: str, left: Any, right: Any) -> Any:
     return binary(op, *typed(left, right))
 
 
-def typed(left: Any, right: Any) -> tuple[Any, Any]:
-    """Returns two operands of a program: of Python's numbers those that have a type of their own there get it."""
+def typed(*operands: Any) -> tuple[Any, ...]:
+    """Returns the operands of a program: of Python's numbers those that have a type of their own there get it."""
     builder = current_or_none()
-    if builder is None or not builder.types_numbers or is_symbol(left) or is_symbol(right):
-        return left, right
-    a, b = simplify(left), simplify(right)
-    return _typed_beside(a, b), _typed_beside(b, a)
+    if builder is None or not builder.types_numbers or any(is_symbol(operand) for operand in operands):
+        return operands
+    numbers = [simplify(operand) for operand in operands]
+    widest = max((n for n in numbers if isinstance(n, Expr)), key=lambda n: n.dtype.bits, default=None)
+    return tuple(_typed_beside(number, widest) for number in numbers)
 
 
-def _typed_beside(number: Number | Expr, other: Number | Expr) -> Number | Expr:
+def _typed_beside(number: Number | Expr, other: Expr | None) -> Number | Expr:
     """Returns a Python number in its usual type, if that is wider than the type of the other operand."""
-    if isinstance(number, Expr | bool) or not isinstance(other, Expr):
+    if isinstance(number, Expr | bool) or other is None:
         return number
     usual, dtype = usual_type(number), other.dtype
     is_same_kind = dtype.is_float if usual.is_float else dtype.is_integer

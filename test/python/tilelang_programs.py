@@ -1032,3 +1032,56 @@ def numbers_of_python():
     ).astype(np.int32)
     for found in (eager(x, y, z), lazy()(x, y, z)):
         np.testing.assert_array_equal(found, expected)
+
+
+def functions_of_numbers(C, R, X, Y, i):
+    """What functions take numbers of Python for beside narrower values: integers and floats, each in a row."""
+    C[0, i] = T.floormod(X[i], 1000) - T.floordiv(X[i], -7)
+    C[1, i] = T.truncdiv(X[i], -7) + T.truncmod(X[i], 300)
+    C[2, i] = T.shift_left(X[i], 4) + T.ceildiv(X[i], 1000)
+    C[3, i] = T.bitwise_xor(X[i], 0x1FF)
+    R[0, i] = T.fma(Y[i], 0.1, 0.3)
+    R[1, i] = T.fma(0.1, Y[i], Y[i])
+    R[2, i] = T.fmod(Y[i], 0.1)
+    R[3, i] = T.fmod(0.7, Y[i])
+    R[4, i] = T.atan2(Y[i], 0.1)
+    R[5, i] = T.hypot(0.1, Y[i])
+
+
+@case("Python's numbers as arguments of functions: `T.fma(x, 0.1, 0.3)` of a `float16`")
+def numbers_of_python_in_functions():
+    n = 64
+
+    @tilelang.jit(out_idx=[-2, -1])
+    def lazy():
+        @T.prim_func
+        def main(
+            X: T.Tensor((n,), T.uint8),
+            Y: T.Tensor((n,), T.float16),
+            C: T.Tensor((4, n), T.int32),
+            R: T.Tensor((6, n), T.float32),
+        ):
+            with T.Kernel(1, threads=n):
+                for i in T.Parallel(n):
+                    T.macro(functions_of_numbers)(C, R, X, Y, i)
+
+        return main
+
+    x = np.arange(n).astype(np.uint8) * 4
+    y = random(n, dtype="float16")
+    integers, floats = lazy()(x, y)
+    wide, single, tenth = x.astype(np.int32), y.astype(np.float32), np.float32(0.1)
+    np.testing.assert_array_equal(
+        integers,
+        [
+            wide % 1000 - wide // -7,
+            -(wide // 7) + wide % 300,
+            (wide << 4) + (wide + 999) // 1000,
+            wide ^ 0x1FF,
+        ],
+    )
+    # Products of 11 and of 24 digits are exact in double.
+    product = single.astype(np.float64) * tenth
+    exact = [product + np.float32(0.3), product + single, np.fmod(single, tenth), np.fmod(np.float32(0.7), single)]
+    np.testing.assert_array_equal(floats[:4], np.array(exact).astype(np.float32))
+    np.testing.assert_allclose(floats[4:], [np.arctan2(single, tenth), np.hypot(single, tenth)], 1e-6)

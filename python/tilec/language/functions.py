@@ -13,7 +13,7 @@ from ..casts import emit, emit_float_compare
 from ..errors import DTypeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
-from ..values import Expr, absolute, binary, cast, expr, float_function, select, simplify, unify
+from ..values import Expr, absolute, binary, cast, expr, float_function, select, simplify, typed, unify
 from .bits import reinterpret
 from .scalar import cos, exp, log, pow, round, sin, sqrt
 
@@ -66,7 +66,7 @@ def _of_two_in_double(
     name: str, python: Callable[[float, float], float], formula: Callable[[Any, Any], Any], x1: Any, x2: Any
 ) -> Any:
     """Returns a function of two floats; see `_in_double`."""
-    a, b = float_operands(name, x1, x2)
+    a, b = float_operands(name, *typed(x1, x2))
     if not isinstance(a, Expr):
         return python(a, b)
     return cast(formula(*(cast(operand, dtypes.float64) for operand in (a, b))), a.dtype)
@@ -207,7 +207,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
     >>> C[0, 0] = T.fma(A[0, 0], B[0, 0], C[0, 0])
     """
-    a, b, c = float_operands("fma", x, y, z)
+    a, b, c = float_operands("fma", *typed(x, y, z))
     if not isinstance(a, Expr):
         a, b, c = (expr(number, dtypes.float32) for number in (a, b, c))
     return Expr(emit("math.fma", [a.value, b.value, c.value], a.dtype.mlir), a.dtype)

@@ -11,7 +11,7 @@ import math
 
 from .. import dtypes
 from ..typed import TYPE_CHECKING
-from ..values import Expr, binary, expr, select, unify
+from ..values import Expr, binary, expr, select, typed, unify
 from .bits import clz, reinterpret
 from .functions import float_operands
 from .loops import serial
@@ -71,7 +71,7 @@ def fmod(x: Any, y: Any) -> Any:
     >>> T.fmod(-7.5, 2.0)
     -1.5
     """
-    numbers = float_operands("fmod", x, y)
+    numbers = float_operands("fmod", *typed(x, y))
     if not isinstance(numbers[0], Expr):
         return _python_fmod(*numbers)
     dividend, divisor = unify(*numbers)
