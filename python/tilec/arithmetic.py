@@ -115,7 +115,7 @@ def operate(op: str, left: Any, right: Any) -> Any:
 def typed(*operands: Any) -> tuple[Any, ...]:
     """Returns the operands of a program: of Python's numbers those that have a type of their own there get it."""
     builder = current_or_none()
-    if builder is None or not builder.types_numbers or any(is_symbol(operand) for operand in operands):
+    if builder is None or not builder.for_tilelang or any(is_symbol(operand) for operand in operands):
         return operands
     numbers = [simplify(operand) for operand in operands]
     widest = max((n for n in numbers if isinstance(n, Expr)), key=lambda n: n.dtype.bits, default=None)

@@ -183,7 +183,7 @@ class Buffer:
                 location=current().here(),
             )
         if any(isinstance(i, Vector) for i in items):
-            return Vector([expr(self[place]) for place in _places(items)])
+            return Vector([expr(self[place]) for place in self._places(items)])
         if len(items) < self.rank or any(isinstance(i, slice) for i in items):
             return Region.of(self, items)
         position = tuple(simplify(i) for i in items)
@@ -231,7 +231,7 @@ class Buffer:
             )
         current().require_kernel("an assignment to an element")
         if any(isinstance(i, Vector) for i in items):
-            self._scatter(_places(items), value)
+            self._scatter(self._places(items), value)
             return
         if any(isinstance(i, slice) for i in items):
             self._assign_vector(items, value)
@@ -272,6 +272,21 @@ class Buffer:
             )
         for place, number in zip(places, numbers, strict=True):
             self[place] = number
+
+    def _places(self, items: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Returns the indices of each element that indices with vectors among them are of."""
+        lengths = {len(item) for item in items if isinstance(item, Vector)}
+        if len(lengths) > 1 or any(isinstance(item, slice) for item in items):
+            raise ShapeError(
+                "indices that are vectors have one length, and no slice is beside them", location=current().here()
+            )
+        return [
+            tuple(
+                _counted(item[k], extent) if isinstance(item, Vector) else item
+                for item, extent in zip(items, self.shape, strict=True)
+            )
+            for k in range(lengths.pop())
+        ]
 
     def _assign_vector(self, items: tuple[Any, ...], value: Any) -> None:
         """Writes the numbers of a vector to as many elements side by side; of a short slice those are read, too."""
@@ -354,18 +369,15 @@ def _further(index: Number | Expr, count: int) -> Number | Expr:
     return index + count if isinstance(index, int) else binary("add", bounded_index(index), count)
 
 
+def _counted(index: Expr, extent: Extent) -> Number | Expr:
+    """Returns the index that a number of a vector is; in a program for TileLang a negative one counts from the end."""
+    if not current().for_tilelang or index.range.low >= 0:
+        return index
+    return select(binary("lt", index, 0), binary("add", index, extent), index)
+
+
 def _value(index: Number | Expr) -> Value:
     return index_value(index)
-
-
-def _places(items: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Returns the indices of each element that indices with vectors among them are of."""
-    lengths = {len(item) for item in items if isinstance(item, Vector)}
-    if len(lengths) > 1 or any(isinstance(item, slice) for item in items):
-        raise ShapeError(
-            "indices that are vectors have one length, and no slice is beside them", location=current().here()
-        )
-    return [tuple(item[k] if isinstance(item, Vector) else item for item in items) for k in range(lengths.pop())]
 
 
 class Element(Expr):

@@ -104,7 +104,7 @@ class FunctionBuilder:
     """A function under construction."""
 
     def __init__(
-        self, name: str, *, location: Location, root: CodeType | None = None, types_numbers: bool = False
+        self, name: str, *, location: Location, root: CodeType | None = None, for_tilelang: bool = False
     ) -> None:
         self.name = name
         self.location = location
@@ -131,8 +131,12 @@ class FunctionBuilder:
         """What is told of each operation, its name and where it came from, before it is there."""
         self.combiner: Callable[[Any, Any], Any] | None = None
         """What combines the numbers of threads, in the body of a `T.attr`."""
-        self.types_numbers = types_numbers
-        """Whether Python's numbers are `int32` and `float32` beside narrower ones, rather than of those's type."""
+        self.for_tilelang = for_tilelang
+        """Whether the program means what it means in TileLang where rules differ.
+
+        Python's numbers are `int32` and `float32` beside narrower ones there, rather than of those's type, and each
+        number of a vector of indices counts from the end if it is negative.
+        """
         self.is_annotating = False
         """Whether symbols take part in extents, rather than being their values."""
         self.outside: dict[Value, Any] = {}

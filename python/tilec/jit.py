@@ -46,7 +46,7 @@ _tracing_eagerly = Lock()
 class JITFunction(_tl.FastCallable):
     """A function that compiles what it says when it is called."""
 
-    types_numbers = False
+    for_tilelang = False
     """As of a builder, for functions that are themselves the program."""
 
     def __init__(self, function: FunctionType, scope: Mapping[str, Any], out_idx: Any, options: dict[str, Any]) -> None:
@@ -336,7 +336,7 @@ class JITFunction(_tl.FastCallable):
             self.name,
             location=definition(self._function),
             root=made.__code__,
-            types_numbers=self.types_numbers,
+            for_tilelang=self.for_tilelang,
         )
         builder.constants = extents
         with _tracing_eagerly, builder.active(), explained():

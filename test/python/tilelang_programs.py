@@ -1085,3 +1085,42 @@ def numbers_of_python_in_functions():
     exact = [product + np.float32(0.3), product + single, np.fmod(single, tenth), np.fmod(np.float32(0.7), single)]
     np.testing.assert_array_equal(floats[:4], np.array(exact).astype(np.float32))
     np.testing.assert_allclose(floats[4:], [np.arctan2(single, tenth), np.hypot(single, tenth)], 1e-6)
+
+
+@case("vectors of indices that begin before a tensor and go on at its end: `A[T.Ramp(i - 2, 1, 4)]`")
+def vectors_of_negative_indices():
+    n = 64
+
+    @tilelang.jit(out_idx=[-2, -1])
+    def windows():
+        m = T.dynamic("m")
+
+        @T.prim_func
+        def main(
+            A: T.Tensor((m,), T.float32),
+            First: T.Tensor((2,), T.int32),
+            B: T.Tensor((8, 4), T.float32),
+            C: T.Tensor((n,), T.float32),
+        ):
+            with T.Kernel(1, threads=32):
+                T.clear(C)
+                for i in T.serial(4):
+                    B[i, T.Ramp(0, 1, 4)] = A[T.Ramp(i - 2, 1, 4)]
+                B[4, T.Ramp(0, 1, 4)] = A[T.Ramp(-2, 1, 4)]
+                B[T.Ramp(5, 0, 4), T.Ramp(-4, 1, 4)] = A[T.Ramp(First[0], -1, 4)]
+                B[6, T.Ramp(0, 1, 4)] = A[T.Ramp(First[1], 1, 4)]  # more than once around is outside
+                B[7, T.Ramp(0, 1, 4)] = A[T.Broadcast(-1, 4)]
+                for i in T.serial(4):
+                    C[T.Ramp(i - 2, 1, 4)] = A[T.Ramp(4 * i, 1, 4)]
+
+        return main
+
+    a = random(n)
+    rows, scattered = windows()(a, np.array([1, -n - 2], dtype=np.int32))
+    near = np.concatenate([a[-4:], a])
+    np.testing.assert_array_equal(rows[:4], [near[i + 2 : i + 6] for i in range(4)])
+    np.testing.assert_array_equal(rows[4:], [near[2:6], near[5:1:-1], [0, 0, *a[:2]], [a[-1]] * 4])
+    expected = np.zeros(n, np.float32)
+    for i in range(4):
+        expected[[k % n for k in range(i - 2, i + 2)]] = a[4 * i : 4 * i + 4]
+    np.testing.assert_array_equal(scattered, expected)

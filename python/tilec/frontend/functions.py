@@ -73,7 +73,7 @@ def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False
         return decorated(func, eager_jit, sys._getframe(1).f_locals)
 
 
-def decorated(func: Any, eager_jit: bool, scope: Mapping[str, Any], *, types_numbers: bool = False) -> Any:
+def decorated(func: Any, eager_jit: bool, scope: Mapping[str, Any], *, for_tilelang: bool = False) -> Any:
     """Returns what `@T.prim_func` with these arguments is; the rest is as for `trace`."""
     if eager_jit:
         raise ArgumentError(
@@ -83,24 +83,24 @@ def decorated(func: Any, eager_jit: bool, scope: Mapping[str, Any], *, types_num
 
     def decorate(function: Any) -> PrimFunc:
         with ends_in_program:
-            return trace(plain_function(function, "T.prim_func"), scope, types_numbers=types_numbers)
+            return trace(plain_function(function, "T.prim_func"), scope, for_tilelang=for_tilelang)
 
     return decorate if func is None else decorate(func)
 
 
-def trace(function: FunctionType, scope: Mapping[str, Any], *, types_numbers: bool = False) -> PrimFunc:
+def trace(function: FunctionType, scope: Mapping[str, Any], *, for_tilelang: bool = False) -> PrimFunc:
     """Runs a function on a new builder.
 
     - `scope`: names that annotations may use.
-    - `types_numbers`: as of the builder.
+    - `for_tilelang`: as of the builder.
     """
-    return _trace(function, evaluated_annotations(function, scope), types_numbers, lambda builder: None)
+    return _trace(function, evaluated_annotations(function, scope), for_tilelang, lambda builder: None)
 
 
 def _trace(
     function: FunctionType,
     annotations: Mapping[str, Any],
-    types_numbers: bool,
+    for_tilelang: bool,
     prepare: Callable[[FunctionBuilder], None],
 ) -> PrimFunc:
     from .rewrite import annotated_in_body, original, rewrite
@@ -127,7 +127,7 @@ def _trace(
         )
     made = rewrite(function)
     builder = FunctionBuilder(
-        function.__name__, location=definition(function), root=made.__code__, types_numbers=types_numbers
+        function.__name__, location=definition(function), root=made.__code__, for_tilelang=for_tilelang
     )
     prepare(builder)
     in_body = annotated_in_body(function) if any(name not in annotations for name in parameters) else frozenset[str]()
@@ -156,7 +156,7 @@ def _trace(
         )
     finished = builder.finish()
     finished.results = tuple(result_numbers(builder, result))
-    finished.retrace = functools.partial(_trace, function, annotations, types_numbers)
+    finished.retrace = functools.partial(_trace, function, annotations, for_tilelang)
     return finished
 
 

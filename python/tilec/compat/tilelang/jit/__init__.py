@@ -86,7 +86,7 @@ def par_compile(
 class JITImpl(JITFunction):
     """What `@tilelang.jit` makes of a function."""
 
-    types_numbers = True
+    for_tilelang = True
 
     def __init__(
         self, function: FunctionType, scope: Mapping[str, Any], out_idx: Any, given: dict[str, Any], asked: Any = None

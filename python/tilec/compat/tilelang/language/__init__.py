@@ -1,7 +1,9 @@
 """`tilelang.language`: the language, under the name by which programs import it.
 
-One thing differs. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where rule
-I6 of the language gives it the other one's type. Programs that are decorated by the names of this package are built so.
+Two things differ. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where rule
+I6 of the language gives it the other one's type; and each number of a vector of indices counts from the end if it is
+negative, where rule M4 has that of constants alone. Programs that are decorated by the names of this package are built
+so.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ globals().update(
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
     """Builds a function from a Python function; see `tilec.language.prim_func`."""
     with _ends_in_program:
-        return _decorated(func, eager_jit, sys._getframe(1).f_locals, types_numbers=True)
+        return _decorated(func, eager_jit, sys._getframe(1).f_locals, for_tilelang=True)
 
 
 def __getattr__(name: str) -> Any:
