@@ -662,6 +662,55 @@ def loops_with_jumps_and_names_between_them(random):
 
 
 @case
+def nests_whose_outer_extent_only_a_call_knows(random):
+    """The inner loop becomes dimensions of each chunk."""
+
+    @T.prim_func
+    def main(
+        n: T.int32,
+        m: T.int32,
+        A: T.Tensor((1100, 8), "int32"),
+        B: T.Tensor((1100, 8), "int32"),
+        C: T.Tensor((3, 5, 2, 4), "int32"),
+        D: T.Tensor((32,), "int32"),
+    ):
+        with T.Kernel(1, threads=64):
+            F = T.alloc_fragment((32,), "int32")
+            T.fill(F, 3)
+            for i in T.Parallel(n):
+                if A[i, 0] < 0:
+                    continue
+                twice = A[i, 1] * 2
+                for j in T.parallel(2, 8):
+                    if j == 5:
+                        continue
+                    B[i, j] = A[i, j] - twice
+            for i, k in T.Parallel(m, 5):
+                for j in T.Parallel(2):
+                    own = T.alloc_var("int32", i)
+                    for e in T.Parallel(4):
+                        own += e
+                        C[i, k, j, e] = own * 100 + k * 10 + j
+            for _ in T.Parallel(n):
+                for j in T.Parallel(16):
+                    F[j] = 7
+            for _ in T.Parallel(m - 9):
+                for j in T.Parallel(16):
+                    F[j + 16] = 8
+            T.copy(F, D)
+
+    n, m = 1070, 3
+    a = random.integers(-99, 99, (1100, 8), np.int32)
+    b, c = np.zeros_like(a), np.zeros((3, 5, 2, 4), np.int32)
+    columns = np.array([2, 3, 4, 6, 7])
+    b[:n, columns] = np.where(a[:n, :1] >= 0, a[:n, columns] - a[:n, 1:2] * 2, 0)
+    for i, k, j, e in np.ndindex(c.shape):
+        c[i, k, j, e] = (i + e) * 100 + k * 10 + j
+    d = np.repeat(np.array([7, 3], np.int32), 16)
+    return Case(main, [n, m, a, np.zeros_like(b), np.zeros_like(c), np.zeros_like(d)], [a, b, c, d])
+
+
+@case
 def extents_of_zero(random):
     """Known when the kernel is built or not, a loop without elements runs nothing."""
 

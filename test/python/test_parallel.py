@@ -113,6 +113,19 @@ def _in_a_loop(A, B):
                 B[i, j] += A[i, j]
 
 
+def _beside_one_in_a_loop_of_a_call(A, B):
+    for i in T.Parallel(T.cast(A[0, 0], "int32")):
+        for j in T.Parallel(8):
+            B[i, j] = A[i, j]
+        B[i, 0] = 0
+
+
+def _of_an_extent_that_an_iteration_knows(A, B):
+    for i in T.Parallel(4):
+        for j in T.Parallel(T.cast(A[i, 0], "int32")):
+            B[i, j] = A[i, j]
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -123,6 +136,8 @@ def _in_a_loop(A, B):
         _in_the_middle,
         _in_either_branch,
         _in_a_loop,
+        _beside_one_in_a_loop_of_a_call,
+        _of_an_extent_that_an_iteration_knows,
         _what_it_reads_is_written,
         _what_it_reads_is_added_to,
         _drawn_before,

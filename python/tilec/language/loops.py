@@ -155,8 +155,8 @@ class Parallel(_OneOp):
     The body is a program of scalars. Iterations must not depend on each other; variables and local arrays that they
     assign are each iteration's own, and gone after the loop. Fragments can be read and written here, at the loop's
     indices. Tile operations stand before or after the loop. A loop with another one in it, or in a branch of it, is one
-    nest with it, if all extents are constants, and what else it holds has no effect, as names for numbers, variables
-    and `continue` have none.
+    nest with it, if the extents of the inner one are constants, and what else it holds has no effect, as names for
+    numbers, variables and `continue` have none.
 
     >>> for i, j in T.Parallel(64, 64):
     ...     C[i, j] = A[i, j] + B[i, j]
@@ -235,11 +235,12 @@ class Parallel(_OneOp):
         for (d, extent), start in zip(extents.items(), starts, strict=True):
             position = to_index(binary("add", start, inner[d]))
             indices[d] = Expr(position.value, bounds=Range(0, max(0, extent.range.high - 1)))
+        self._inside = [(self, Body(current().block))]
         return tuple(indices)
 
     def is_open_to(self, inner: Parallel) -> bool:
         """Whether `inner`, which begins here, can become dimensions of this nest: it is the only one in its loop."""
-        is_plain = self.marks is None and inner.marks is None and not self._chunks and not inner._unknown()
+        is_plain = self.marks is None and inner.marks is None and not inner._unknown()
         # What draws random numbers has counted the iterations of the loop as it was.
         return is_plain and self._inside[-1][0]._inner is None and not self.afterwards
 
