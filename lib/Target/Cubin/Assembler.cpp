@@ -351,6 +351,62 @@ static Expected<Assembly> assembleAt(unsigned level, Assembler assembler,
   llvm_unreachable("not an assembler");
 }
 
+namespace {
+/// An assembler as users know it, and how to get a newer one.
+struct Named {
+  StringLiteral name;
+  StringLiteral newer;
+};
+} // namespace
+
+static Named getName(Assembler assembler) {
+  switch (assembler) {
+  case Assembler::NvJitLink:
+    return {"`nvjitlink`", "`nvidia-nvjitlink` from PyPI or the CUDA toolkit"};
+  case Assembler::Ptxas:
+    return {"`ptxas`", "`nvidia-cuda-nvcc` from PyPI or the CUDA toolkit"};
+  case Assembler::Driver:
+    return {"the driver", "the NVIDIA driver"};
+  case Assembler::Auto:
+  case Assembler::None:
+    break;
+  }
+  llvm_unreachable("not an assembler");
+}
+
+/// The release of CUDA whose compiler wrote the PTX, as `13.5`, if it says so.
+static StringRef getRelease(StringRef ptx) {
+  StringRef rest = ptx.split("// Cuda compilation tools, release ").second;
+  return rest.take_while([](char c) { return isDigit(c) || c == '.'; });
+}
+
+/// Says of a text that is newer than the assembler which versions these are,
+/// and what to install. Compilers of CUDA C++ write the newest PTX they know,
+/// and may come from another installation than the assembler does.
+static Error explainVersions(Error error, Assembler assembler,
+                             ArrayRef<StringRef> texts) {
+  static const Regex unsupported(
+      "Unsupported \\.version ([0-9.]+); current version is '([0-9.]+)'");
+  std::string message = toString(std::move(error));
+  SmallVector<StringRef> versions;
+  if (!unsupported.match(message, &versions))
+    return makeError(message);
+  std::string directive = (".version " + versions[1]).str();
+  const StringRef *text =
+      find_if(texts, [&](StringRef text) { return text.contains(directive); });
+  StringRef release = text == texts.end() ? "" : getRelease(*text);
+  auto [name, newer] = getName(assembler);
+  std::string made, wanted = "a newer version";
+  if (!release.empty()) {
+    made = (", as the compiler of CUDA " + release + " writes it").str();
+    wanted = ("version " + release + " or later").str();
+  }
+  return makeError(name + " reads PTX up to version " + versions[2] +
+                   ", and this is of version " + versions[1] + made +
+                   "; install " + wanted + " of " + newer +
+                   ", or an older compiler");
+}
+
 /// True if the frames of the PTX have a size that is known at run time: then
 /// more than their beginning writes the stack pointer.
 static bool hasDynamicFrames(StringRef ptx) { return ptx.contains("alloca"); }
@@ -367,7 +423,9 @@ static StringRef findFault(StringRef cubin, ArrayRef<StringRef> ptx) {
 Expected<Assembly> tl::assemble(Assembler assembler, ArrayRef<StringRef> ptx,
                                 StringRef chip) {
   Expected<Assembly> usual = assembleAt(kUsualLevel, assembler, ptx, chip);
-  if (!usual || findFault(usual->cubin, ptx).empty())
+  if (!usual)
+    return explainVersions(usual.takeError(), assembler, ptx);
+  if (findFault(usual->cubin, ptx).empty())
     return usual;
   Expected<Assembly> plain = assembleAt(kPlainLevel, assembler, ptx, chip);
   if (!plain)

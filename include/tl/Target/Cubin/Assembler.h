@@ -27,7 +27,8 @@ struct Assembly {
 
 /// Assembles the texts `ptx` for `chip`, linking them together, with one
 /// assembler, neither `Auto` nor `None`. Fails with the assembler's own words,
-/// or if it is not on this machine.
+/// if a text is of a newer version of PTX than it reads, or if it is not on
+/// this machine.
 llvm::Expected<Assembly> assemble(Assembler assembler,
                                   llvm::ArrayRef<llvm::StringRef> ptx,
                                   llvm::StringRef chip);
