@@ -7,7 +7,7 @@
 // from which addresses are made. A variable of the body is a slot that holds
 // one vector for each of its elements. A loop may have more iterations than
 // registers unless it goes through fragments, which are in registers: it is cut
-// into rounds of a few vectors each.
+// into rounds of a few vectors each, or of one where the body is long.
 //
 // Ops are done in program order, each for all lanes, which no iteration can
 // tell from its own order: it sees its own writes, and those of others only in
@@ -59,6 +59,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopedHashTable.h"
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace tl;
@@ -66,11 +67,11 @@ using layout::FragmentLayout;
 
 /// Vectors of one round: a few loads in flight.
 static constexpr int64_t kRoundVectors = 4;
-/// A round of more work holds one vector: loads need not wait for each other
-/// long.
-static constexpr int64_t kMostWorkOfRound = 4096;
 /// No access is wider than 16 bytes.
 static constexpr int64_t kMaxGroup = 16;
+/// Instructions that the lanes of one round make, about: so many keep a thread
+/// busy, and more only take time to compile.
+static constexpr int64_t kRoundInstructions = 1024;
 
 /// The bytes of the widest element that the body reads or writes, a power of
 /// two.
@@ -123,10 +124,14 @@ FailureOr<Rounds> tl::chooseRounds(const ParallelBody &body,
     unit = kMaxGroup;
     vector = kMaxGroup / getWidestElement(body);
   }
-  int64_t limit = std::max(kRoundVectors * vector, unit);
-  if (limit * body.getWork() > kMostWorkOfRound)
-    limit = unit = vector;
-  Rounds rounds(layout, limit, unit);
+  int64_t lanes = std::max(kRoundVectors * vector, unit);
+  // A long body is busy with few lanes, but accesses stay as wide as they are.
+  int64_t least = std::min(unit, kMaxGroup / getWidestElement(body));
+  while (lanes % 2 == 0 && lanes / 2 >= least &&
+         body.getWork() * lanes > kRoundInstructions)
+    lanes /= 2;
+  unit = std::gcd(unit, lanes);
+  Rounds rounds(layout, lanes, unit);
   FailureOr<bool> isRepeated = readsTheSameIn(rounds, body, lowering);
   if (failed(isRepeated))
     return failure();
