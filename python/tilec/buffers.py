@@ -229,7 +229,7 @@ class Buffer:
                 f"{'indices are' if len(items) != 1 else 'index is'} given; for tiles use `T.copy` or `T.fill`",
                 location=current().here(),
             )
-        current().require_kernel("an assignment to an element")
+        current().reach_kernel("an assignment to an element")
         if any(isinstance(i, Vector) for i in items):
             self._scatter(self._places(items), value)
             return
@@ -783,7 +783,7 @@ def alloc(shape: Any, dtype: Any, space: Space) -> Buffer:
     """Allocates an on-chip buffer in the kernel being built."""
     builder = current()
     function = {"shared": "alloc_shared", "fragment": "alloc_fragment"}.get(space, "alloc_local")
-    builder.require_kernel(f"`T.{function}`")
+    builder.reach_kernel(f"`T.{function}`")
     extents = [static_int(e, f"an extent of `T.{function}`") for e in as_tuple(shape)]
     if any(e <= 0 for e in extents):
         raise ShapeError(

@@ -61,8 +61,22 @@ def current() -> FunctionBuilder:
     return builder
 
 
+_OF_KERNELS = ("tl.load", "tl.store", "tl.copy", "tl.fill")
+"""Statements that need nothing that a kernel allocates."""
+_ALONE = "what stands outside of `T.Kernel`"
+_make_alone: Callable[[], Any] | None = None
+
+
+def provide_kernel(make: Callable[[], Any]) -> None:
+    """Says what makes the kernel of what stands outside of kernels."""
+    global _make_alone
+    _make_alone = make
+
+
 def advice(construct: str, otherwise: str) -> str:
     """Returns what to do for a value that is needed outside of the construct that it was assigned in."""
+    if construct == _ALONE:
+        return "compute it in front of the first of these statements, or inside of `T.Kernel`"
     if "T.Parallel" not in construct:
         return otherwise
     return (
@@ -112,6 +126,8 @@ class FunctionBuilder:
         self.parameters: list[Parameter] = []
         self.body = Block(label="the function")
         self.block = self.body
+        self._alone: Any = None
+        """The kernel that was begun for what stands outside of kernels."""
         self.control: list[Any] = []
         """Loops and branches of rewritten code that are open, outermost first."""
         self.choices: list[Any] = []
@@ -135,7 +151,8 @@ class FunctionBuilder:
         """Whether the program means what it means in TileLang where rules differ.
 
         Python's numbers are `int32` and `float32` beside narrower ones there, rather than of those's type, and each
-        number of a vector of indices counts from the end if it is negative.
+        number of a vector of indices counts from the end if it is negative. What stands outside of kernels is a kernel
+        of one thread.
         """
         self.is_annotating = False
         """Whether symbols take part in extents, rather than being their values."""
@@ -305,6 +322,8 @@ class FunctionBuilder:
     ) -> Op:
         """Appends an operation to the current block, and keeps its properties and attributes."""
         location = location or self.here()
+        if self.block is self.body and name in _OF_KERNELS:
+            self._begin_alone()
         if self.watch is not None:
             self.watch(name, location)
         for operand in operands:
@@ -376,6 +395,25 @@ class FunctionBuilder:
         if block is None:
             raise TLSyntaxError(f"{what} belongs inside `with T.Kernel(...)`", location=self.here())
         return block
+
+    def reach_kernel(self, what: str) -> Block:
+        """Returns the body of the kernel that `what` is a statement of; raises if there is none, and none begins."""
+        if self.block is self.body:
+            self._begin_alone()
+        return self.require_kernel(what)
+
+    def _begin_alone(self) -> None:
+        """Begins a kernel of one thread, if the program is one that has statements outside of kernels."""
+        if self.for_tilelang and _make_alone is not None:
+            self._alone = _make_alone()
+            self._alone.__enter__()
+            self.block.label = _ALONE
+
+    def end_alone(self) -> None:
+        """Ends the kernel that was begun so, at the next one, or the end of the function."""
+        if self._alone is not None and self.block.frame is self._alone:
+            kernel, self._alone = self._alone, None
+            kernel.__exit__(None)
 
     # Result ----------------------------------------------------------------------------------------------------------
 

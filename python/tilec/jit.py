@@ -345,6 +345,7 @@ class JITFunction(_tl.FastCallable):
             builder.places_of_constants = _places_of_constants(self._tree, tensors)
             arguments = {n: _argument(builder, n, tensors.get(n, v), annotations.get(n)) for n, v in bound.items()}
             results = made(**arguments)
+            builder.end_alone()
             require_tensors(builder, arguments.values())
             if unknown := sorted(extents.keys() - builder.named):
                 raise ArgumentError(f"`{self.name}` has no parameter and no `T.const` that is called `{unknown[0]}`")

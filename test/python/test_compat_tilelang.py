@@ -11,7 +11,7 @@ import pytest
 
 import tilec
 import tilec.compat.tilelang as compat
-from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, TargetError
+from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, TargetError, TLSyntaxError
 from tilec.language import missing
 from tilelang_programs import CASES, T, close, eager_matmul, matmul, random, tilelang
 
@@ -41,6 +41,23 @@ def scaled(n, factor):
                 B[bx * 64 + i] = A[bx * 64 + i] * factor
 
     return main
+
+
+def test_statements_outside_of_kernels_say_what_they_cannot_do():
+    with pytest.raises(TLSyntaxError, match="`half` was made inside what stands outside of `T.Kernel` .*in front of"):
+
+        @T.prim_func
+        def late(A: T.Tensor((T.dynamic("m"),), "float32")):
+            A[0] = 1.0
+            half = A.shape[0] // 2
+            with T.Kernel(half, threads=32) as b:
+                A[b] = 2.0
+
+    with pytest.raises(TLSyntaxError, match="`T.get_thread_binding` belongs inside `with T.Kernel"):
+
+        @T.prim_func
+        def threads(A: T.Tensor((64,), "float32")):
+            A[T.get_thread_binding()] = 1.0
 
 
 # Importing -----------------------------------------------------------------------------------------------------------

@@ -1124,3 +1124,44 @@ def vectors_of_negative_indices():
     for i in range(4):
         expected[[k % n for k in range(i - 2, i + 2)]] = a[4 * i : 4 * i + 4]
     np.testing.assert_array_equal(scattered, expected)
+
+
+@case("statements outside of `T.Kernel`, which are a kernel of one thread")
+def statements_without_a_kernel():
+    n = 40
+
+    @tilelang.jit(out_idx=[-2, -1])
+    def scans():
+        m = T.dynamic("m")
+
+        @T.prim_func
+        def main(
+            A: T.Tensor((m,), T.int32),
+            Four: T.Tensor((4,), T.int8),
+            B: T.Tensor((m,), T.int32),
+            C: T.Tensor((3,), T.int32),
+        ):
+            half = T.ceildiv(m, 16)
+            first = A[0]
+            C[0] = first * 2
+            C[1] = 7
+            T.dp4a(Four, Four, C[1])
+            if m > 8:
+                C[2] = 5
+            total = T.alloc_var("int32", 0)
+            for i in T.serial(m):
+                total += A[i]
+                B[i] = total
+            with T.Kernel(half, threads=32) as b:
+                for i in T.Parallel(16):
+                    if b * 16 + i < m:
+                        B[b * 16 + i] += A[b * 16 + i]
+            T.atomic_add(C[0], 1)
+
+        return main
+
+    a = np.arange(n, dtype=np.int32) * 3 - 50
+    four = np.array([1, 2, -3, 4], dtype=np.int8)
+    sums, few = scans()(a, four)
+    np.testing.assert_array_equal(sums, np.cumsum(a) + a)
+    np.testing.assert_array_equal(few, [a[0] * 2 + 1, 7 + 30, 5])

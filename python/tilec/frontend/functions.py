@@ -143,6 +143,7 @@ def _trace(
         raise
     with builder.active(), explained():
         result = made(*arguments)
+        builder.end_alone()
     for given in arguments:
         if isinstance(given, DeclaredTensor):
             given.require()

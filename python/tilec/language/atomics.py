@@ -77,7 +77,7 @@ class _Operation:
     """One kind of operation, as a function of the language asks for it."""
 
     def __init__(self, name: str, kind: AtomicKind, memory_order: Any, scope: Any) -> None:
-        current().require_kernel(f"`T.{name}`")
+        current().reach_kernel(f"`T.{name}`")
         self.name = name
         self.kind: AtomicKind = kind
         self._order: MemoryOrder = _order(name, memory_order)

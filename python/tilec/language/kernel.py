@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _ops, dtypes
-from ..builder import current
+from ..builder import current, provide_kernel
 from ..errors import ArgumentError, ShapeError, TLSyntaxError, quoted
 from ..ir import Block
 from ..location import here
@@ -157,6 +157,7 @@ class Kernel:
 
     def __enter__(self) -> Any:
         builder = current()
+        builder.end_alone()
         if builder.block is not builder.body:
             raise TLSyntaxError(
                 "`T.Kernel` belongs directly inside the function: kernels follow each other, and a grid has up to "
@@ -238,6 +239,9 @@ class Kernel:
 
             if self.marks or has_groups(self):
                 put_in_order(self)
+
+
+provide_kernel(lambda: Kernel(threads=1))
 
 
 def source_text(source: Any, what: str) -> str:

@@ -99,7 +99,7 @@ class _OneOp(Loop):
 
     def __enter__(self) -> Any:
         builder = current()
-        builder.require_kernel(f"`{self.label}`")
+        builder.reach_kernel(f"`{self.label}`")
         self._location = builder.here()
         self._operands = self._evaluate()
         self._block = builder.new_block(f"`{self.label}`")
@@ -219,7 +219,7 @@ class Parallel(_OneOp):
             values = as_tuple(super().__enter__())
             self._inside = [(self, Body(self._block))]
             return values
-        current().require_kernel(f"`{self.label}`")
+        current().reach_kernel(f"`{self.label}`")
         # The box must be known, to be spread over the threads: loops over chunks, whose last one runs in part.
         self.box = self._choose_box()
         extents = {d: Expr(index_value(e, "an extent of `T.Parallel`")) for d, e in self._unknown()}
@@ -658,7 +658,7 @@ class _Left(Loop):
         self._goes_on = goes_on
 
     def __enter__(self) -> Any:
-        current().require_kernel(f"`{self.label}`")
+        current().reach_kernel(f"`{self.label}`")
         lower, upper, self._step = (Expr(value) for value in self._loop._evaluate())
         self._counter = alloc(1, dtypes.int32, "local")
         self._counter[0] = lower
@@ -736,7 +736,7 @@ class If:
 
     def __enter__(self) -> None:
         builder = current()
-        builder.require_kernel("`T.If`")
+        builder.reach_kernel("`T.If`")
         self._location = builder.here()
         self._operand = self.condition.value
         self.block = builder.new_block(_BRANCH)
@@ -865,7 +865,7 @@ class While:
     def open(self, before: Block, found: Expr) -> None:
         """Begins the body of a loop whose condition was evaluated in the block `before`."""
         builder = current()
-        builder.require_kernel("`while`")
+        builder.reach_kernel("`while`")
         self._location = builder.here()
         self._before = before
         with builder.inside(before):

@@ -42,7 +42,7 @@ def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int =
     >>> T.print(acc, msg="after the loop")
     """
     builder = current()
-    builder.require_kernel("`T.print`")
+    builder.reach_kernel("`T.print`")
     if isinstance(obj, str):
         if not isinstance(msg, str):
             raise ArgumentError(
@@ -80,7 +80,7 @@ def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) ->
     >>> T.device_assert(A[0, 0] > 0, "the logarithm needs positive numbers")
     """
     builder = current()
-    builder.require_kernel("`T.device_assert`")
+    builder.reach_kernel("`T.device_assert`")
     _check_message("T.device_assert", msg)
     holds = _truth(condition)
     if holds is True:

@@ -776,7 +776,7 @@ def clear(buffer: Any, annotations: dict[str, Any] | None = None) -> None:
 
     >>> T.clear(acc)
     """
-    current().require_kernel("`T.clear`")
+    current().reach_kernel("`T.clear`")
     fill(buffer, 0, annotations)
 
 

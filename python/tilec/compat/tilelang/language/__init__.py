@@ -1,9 +1,9 @@
 """`tilelang.language`: the language, under the name by which programs import it.
 
-Two things differ. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where rule
-I6 of the language gives it the other one's type; and each number of a vector of indices counts from the end if it is
-negative, where rule M4 has that of constants alone. Programs that are decorated by the names of this package are built
-so.
+Three things differ. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where
+rule I6 of the language gives it the other one's type; each number of a vector of indices counts from the end if it is
+negative, where rule M4 has that of constants alone; and what stands outside of kernels is a kernel of one thread.
+Programs that are decorated by the names of this package are built so.
 """
 
 from __future__ import annotations
