@@ -661,6 +661,57 @@ def loops_with_jumps_and_names_between_them(random):
     return Case(main, [a, np.zeros_like(b)], [a, b])
 
 
+def _mixed(x, times):
+    """Returns a number that takes five operations a time to compute."""
+    for _ in range(times):
+        x = x ^ (x << 13)
+        x = (x >> 7) * 0x9E3779B1
+    return x
+
+
+@case
+def long_bodies(random):
+    """Rounds of long bodies have few lanes, and the same accesses, registers and guards."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((6, 160), "uint32"),
+        Halves: T.Tensor((6, 80), "uint32"),
+        B: T.Tensor((3, 6, 160), "uint32"),
+        C: T.Tensor((6, 160), "uint8"),
+    ):
+        with T.Kernel(2, threads=4) as block:
+            rows = T.alloc_fragment((6,), "uint32")
+            for i in T.Parallel(6):
+                rows[i] = A[i, 1]
+            for i, j in T.Parallel(6, 80):
+                B[0, i, block * 80 + j] = _mixed(A[i, block * 80 + j] + rows[i], 40)
+            for i, j in T.Parallel(6, 79):
+                at = block * 80 + j
+                if at % 3 != 1:
+                    B[1, i, at] = _mixed(A[i, at] + Halves[i, at // 2], 20)
+                else:
+                    B[1, i, at] = _mixed(A[i, at + 1], 30) // 3
+            for i, j in T.Parallel(6, 80):
+                at = block * 80 + j
+                C[i, at] = T.cast(_mixed(A[i, at], 16) >> 24, "uint8")
+                B[2, i, at] = A[i, at] * 2
+                B[2, i, at] += _mixed(B[2, i, at], 9)
+
+    a = random.integers(0, 2**32, (6, 160), np.uint32)
+    halves = random.integers(0, 2**32, (6, 80), np.uint32)
+    b, c = np.zeros((3, 6, 160), np.uint32), np.zeros((6, 160), np.uint8)
+    b[0] = _mixed(a + a[:, 1:2], 40)
+    for at in (at for at in range(160) if at % 80 != 79):
+        if at % 3 != 1:
+            b[1, :, at] = _mixed(a[:, at] + halves[:, at // 2], 20)
+        else:
+            b[1, :, at] = _mixed(a[:, at + 1], 30) // 3
+    c[:] = _mixed(a, 16) >> 24
+    b[2] = a * 2 + _mixed(a * 2, 9)
+    return Case(main, [a, halves, np.zeros_like(b), np.zeros_like(c)], [a, halves, b, c])
+
+
 @case
 def nests_whose_outer_extent_only_a_call_knows(random):
     """The inner loop becomes dimensions of each chunk."""
