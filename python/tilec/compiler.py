@@ -244,7 +244,8 @@ class Request:
 
 def again(function: PrimFunc, outputs: tuple[int, ...] | None, options: dict[str, Any]) -> Kernel:
     """Compiles a function as before, with other options perhaps; in another process, too."""
-    return compile(function, outputs, **options)
+    # Results made by `T.empty` are the function's own, not asked for by `out_idx`.
+    return compile(function, None if function.results else outputs, **options)
 
 
 def _single(func: Any) -> PrimFunc:

@@ -22,6 +22,14 @@ def test_calls_return_what_the_function_returns(target, options, again):
     np.testing.assert_array_equal(B, np.concatenate([A[:, 4:], np.zeros((3, 4), np.float32)], 1) + np.float32(2))
 
 
+def test_kernels_that_return_results_are_compiled_again():
+    kernel = tilec.compile(shifted, target="sm_80", backend="sim")
+    A = np.ones((3, 64), np.float32)
+    for again in (pickle.loads(pickle.dumps(kernel)), kernel.again(kernel.function)):
+        np.testing.assert_array_equal(again(A, 2.0)[1], kernel(A, 2.0)[1])
+    assert kernel.compiled_for("cpu")
+
+
 def test_a_lazy_function_returns_such_a_program():
     @tilec.jit(target="cpu")
     def make(N):
