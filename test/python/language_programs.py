@@ -465,6 +465,59 @@ NANS[1, [2, 5]] = NANS[2, 0] = NANS[3, 7] = np.nan
 NANS[4] = [-0.0, 0.0, 0.0, -1, 2, 2, -1, *[0.0] * 5]
 
 
+def reductions_without_nan(dtype):
+    """Over a thread's values, lanes and groups of threads, of arrays, into what is there, and of NaN alone."""
+
+    @T.prim_func
+    def program(A: T.Tensor((5, 300), dtype), B: T.Tensor((7, 5), dtype)):
+        with T.Kernel(1, threads=128):
+            F = T.alloc_fragment((5, 300), dtype)
+            row = T.alloc_fragment((5,), dtype)
+            T.copy(A, F)
+            T.reduce_max(F, row, dim=1, nan_propagate=False)
+            T.copy(row, B[0, :])
+            T.reduce_min(F, row, dim=1, nan_propagate=False)
+            T.copy(row, B[1, :])
+            T.reduce_absmax(F, row, dim=1, nan_propagate=False)
+            T.copy(row, B[2, :])
+            T.fill(row, 0.5)
+            row[1] = A[1, 2]
+            row[4] = A[1, 2]
+            T.reduce(F, row, "max", clear=False, nan_propagate=False)
+            T.copy(row, B[3, :])
+            T.reduce_max(F[:, 0:6], row, dim=1, nan_propagate=True)
+            T.copy(row, B[4, :])
+            for i in T.Parallel(5):
+                own, one = T.alloc_local((6,), dtype), T.alloc_local((1,), dtype)
+                for k in T.unroll(6):
+                    own[k] = A[i, k]
+                T.reduce_min(own, one, nan_propagate=False)
+                B[5, i] = one[0]
+                one[0] = A[1, 2]
+                T.reduce_absmax(own, one, clear=False, nan_propagate=False)
+                B[6, i] = one[0]
+
+    A = random((5, 300), "float32").astype(dtype)
+    A[1, [2, 5, 299]] = A[2, 0:6] = A[3, 7] = A[4] = np.nan
+
+    def expected(A):
+        def found(combine, start, x):
+            return combine.reduce(np.where(np.isnan(x), start, x), 1)
+
+        A = A.astype(np.float32)
+        old = np.array([0.5, -np.inf, 0.5, 0.5, -np.inf])
+        few = A[:, :6]
+        return np.stack(
+            [
+                found(np.maximum, -np.inf, A), found(np.minimum, np.inf, A), found(np.maximum, 0, abs(A)),
+                np.maximum(found(np.maximum, -np.inf, A), old), few.max(1), found(np.minimum, np.inf, few),
+                found(np.maximum, 0, abs(few)),
+            ]
+        )  # fmt: skip
+
+    return program, (A,), np.zeros((7, 5), A.dtype), expected
+
+
 def scans(shape, dim, space, reverse, dtype="float32"):
     @T.prim_func
     def program(A: T.Tensor(shape, dtype), B: T.Tensor((2, *shape), dtype)):
@@ -1005,6 +1058,9 @@ CASES = {
     "places_of_nan": (
         places_of_nan, (NANS,), np.zeros((2, 5), np.int32), lambda A: np.stack([A.argmax(1), A.argmin(1)]),
     ),
+    "reductions_without_nan": reductions_without_nan("float32"),
+    "reductions_without_nan_of_half": reductions_without_nan("float16"),
+    "reductions_without_nan_of_double": reductions_without_nan("float64"),
     "tiles": (tiles, (ODD,), (np.zeros((4, 48, 32), np.int32), np.full(8, 77, np.int32)), tiled),
     "slices": slices_case(40, 3),
     "slices_of_any_length": slices_case(T.dynamic("rows"), 3),

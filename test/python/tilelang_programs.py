@@ -208,6 +208,33 @@ def dynamic_shapes():
         close(scaled()(a), 2 * a)
 
 
+@case("extremes: `T.reduce_max` and its kin leave NaN of 16-bit floats out, unless `nan_propagate` is given")
+def extremes():
+    def kernel(dtype, **options):
+        @T.prim_func
+        def main(A: T.Tensor((8, 64), dtype), B: T.Tensor((4, 8), dtype)):
+            with T.Kernel(1, threads=64):
+                tile, row = T.alloc_fragment((8, 64), dtype), T.alloc_fragment((8,), dtype)
+                T.copy(A, tile)
+                T.reduce_max(tile, row, **options)
+                T.copy(row, B[0, :])
+                T.reduce_min(tile, row, **options)
+                T.copy(row, B[1, :])
+                T.reduce_absmax(tile, row, **options)
+                T.copy(row, B[2, :])
+                T.reduce(tile, row, "max", 1, True, **options)
+                T.copy(row, B[3, :])
+
+        return tilelang.compile(main, out_idx=-1)
+
+    a = random(8, 64, dtype="float16")
+    a[3, 5] = np.nan
+    least, most, size = np.nanmin(a, 1), np.nanmax(a, 1), np.nanmax(abs(a), 1)
+    close(kernel("float16")(a), [most, least, size, most])
+    close(kernel("float16", nan_propagate=True)(a), [a.max(1), a.min(1), abs(a).max(1), a.max(1)])
+    close(kernel("float32")(a.astype("float32")), [a.max(1), a.min(1), abs(a).max(1), a.max(1)])
+
+
 @case("macros: `T.macro`, nested, with tiles and constants as arguments")
 def macros():
     @T.macro

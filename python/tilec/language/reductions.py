@@ -39,6 +39,8 @@ __all__ = [
 
 _BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
 _PLACES = ("argmax", "argmin")
+_EXTREMES = {"max": -math.inf, "min": math.inf, "absmax": 0.0}
+"""What a NaN that is left out counts as."""
 _OF_UNSIGNED = {"max": "umax", "min": "umin", "abssum": "sum", "absmax": "umax"}
 
 
@@ -119,7 +121,7 @@ def reduce(
     dim: int = -1,
     clear: bool = True,
     batch: int = 1,
-    nan_propagate: bool = False,
+    nan_propagate: bool = True,
     annotations: dict[str, Any] | None = None,
 ) -> None:
     """Combines the elements of a tile along one dimension.
@@ -133,7 +135,8 @@ def reduce(
     - `dim`: the dimension, which may count from the end.
     - `clear`: whether `out` starts anew; otherwise the value it has takes part.
     - `batch`, `annotations`: hints for other compilers, without effect.
-    - `nan_propagate`: a NaN is the result of "max", "min" and "absmax" in any case.
+    - `nan_propagate`: whether a NaN is the result of "max", "min" and "absmax", be it `out`'s that takes part.
+      Otherwise NaNs are left out, and of nothing else the result is -inf, +inf of "min", and 0 of "absmax".
 
     >>> T.reduce(acc, row, "sum", dim=1)
     """
@@ -141,10 +144,11 @@ def reduce(
     if batch < 1:
         raise ArgumentError(f"`batch` of `T.reduce` must be positive, and {batch} is not", location=current().here())
     source, target = _Box(buffer, "T.reduce"), _Box(out, "T.reduce")
-    if isinstance(target.dtype, dtypes.Format) and source.dtype == target.dtype:
+    is_stored = isinstance(target.dtype, dtypes.Format) or (target.dtype.is_only_stored and not nan_propagate)
+    if is_stored and source.dtype == target.dtype:
         require_same_space(target.buffer, "shared", "fragment", "local")
-        wide = _converted(target, target.dtype.value)
-        reduce(buffer, wide, reduce_type, dim, clear)
+        wide = _converted(target, target.dtype.value if isinstance(target.dtype, dtypes.Format) else dtypes.float32)
+        reduce(buffer, wide, reduce_type, dim, clear, nan_propagate=nan_propagate)
         tile.copy(wide, target.region)
         return
     if isinstance(source.dtype, dtypes.Format):
@@ -152,14 +156,15 @@ def reduce(
     if reduce_type not in _PLACES and _is_widening(source.dtype, target.dtype):
         source = _Box(_converted(source, target.dtype), "T.reduce")
     dim = _check_reduction(source, target, reduce_type, dim)
+    skips_nan = not nan_propagate and source.dtype.is_float and reduce_type in _EXTREMES
     if reduce_type in _PLACES:
         _reduce_to_places(source, target, reduce_type, dim)
     elif source.buffer.space == "local" and target.buffer.space == "local":
-        _reduce_array(source, target, reduce_type, dim, clear)
+        _reduce_array(source, target, reduce_type, dim, clear, skips_nan)
     elif reduce_type in _BITS:
         _reduce_bits(source, target, reduce_type, dim, clear)
     else:
-        _reduce_fragment(source, target, reduce_type, dim, clear)
+        _reduce_fragment(source, target, reduce_type, dim, clear, skips_nan)
 
 
 def _computed(dtype: dtypes.Format, result: DType) -> DType:
@@ -231,8 +236,10 @@ def _as_fragment(box: _Box) -> Buffer:
     return made
 
 
-def _reduce_fragment(source: _Box, target: _Box, kind: Any, dim: int, clear: bool) -> None:
+def _reduce_fragment(source: _Box, target: _Box, kind: Any, dim: int, clear: bool, skips_nan: bool) -> None:
     tile_read = _as_fragment(source)
+    if skips_nan:
+        tile_read = _numbers(tile_read, kind, alloc(tile_read.shape, tile_read.dtype, "fragment"))
     kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
     is_direct = (
         target.buffer.space == "fragment"
@@ -243,11 +250,26 @@ def _reduce_fragment(source: _Box, target: _Box, kind: Any, dim: int, clear: boo
     written = target.buffer if is_direct else alloc(kept or (1,), target.dtype, "fragment")
     if not is_direct and not clear:
         _move(target, written, dim, outward=False)
+    if skips_nan and not clear:
+        _numbers(written, kind, written)
     if source.dtype.kind in ("uint", "bool"):
         kind = _OF_UNSIGNED.get(kind, kind)
     _ops.reduce(tile_read.value, written.value, kind=kind, dim=dim, accumulate=not clear)
     if not is_direct:
         _move(target, written, dim, outward=True)
+
+
+def _number(value: Any, kind: str) -> Expr:
+    """Returns a value, or in the place of a NaN what changes no extreme."""
+    return select(isnan(value), _EXTREMES[kind], value)
+
+
+def _numbers(tile_read: Buffer, kind: str, written: Buffer) -> Buffer:
+    """Copies a tile without its NaNs, and returns the copy."""
+    with Parallel(*tile_read.shape) as loop:
+        position = as_tuple(loop)
+        written[position] = _number(tile_read[position], kind)
+    return written
 
 
 def _move(target: _Box, fragment: Buffer, dim: int, *, outward: bool) -> None:
@@ -319,15 +341,20 @@ def _reduce_to_places(source: _Box, target: _Box, kind: str, dim: int) -> None:
         target.set(_place_in(target, position, dim), place)
 
 
-def _reduce_array(source: _Box, target: _Box, kind: str, dim: int, clear: bool) -> None:
+def _reduce_array(source: _Box, target: _Box, kind: str, dim: int, clear: bool, skips_nan: bool) -> None:
     """Reduces local arrays, which are each iteration's own."""
     wide = _wide(source.dtype)
     combine = _combiner(kind)
+
+    def read(box: _Box, position: tuple[Any, ...]) -> Any:
+        value = expr(box.get(position), wide)
+        return _number(value, kind) if skips_nan else value
+
     for kept in itertools.product(*(range(e) for d, e in enumerate(source.shape) if d != dim)):
         there = _place_in(target, kept if len(source.shape) > 1 else (0,), dim)
-        result: Any = None if clear else expr(target.get(there), wide)
+        result: Any = None if clear else read(target, there)
         for k in range(source.shape[dim]):
-            element = expr(source.get(_position(source, kept, dim, k)), wide)
+            element = read(source, _position(source, kept, dim, k))
             element = abs(element) if kind.startswith("abs") else element
             result = element if result is None else combine(result, element)
         if kind == "absmax" and not clear:
@@ -361,7 +388,7 @@ def reduce_max(
     dim: int = -1,
     clear: bool = True,
     batch: int = 1,
-    nan_propagate: bool = False,
+    nan_propagate: bool = True,
     annotations: dict[str, Any] | None = None,
 ) -> None:
     """Finds the greatest elements of a tile along one dimension; see `reduce`.
@@ -377,7 +404,7 @@ def reduce_min(
     dim: int = -1,
     clear: bool = True,
     batch: int = 1,
-    nan_propagate: bool = False,
+    nan_propagate: bool = True,
     annotations: dict[str, Any] | None = None,
 ) -> None:
     """Finds the least elements of a tile along one dimension; see `reduce`.
@@ -409,7 +436,7 @@ def reduce_absmax(
     dim: int = -1,
     clear: bool = True,
     batch: int = 1,
-    nan_propagate: bool = False,
+    nan_propagate: bool = True,
     annotations: dict[str, Any] | None = None,
 ) -> None:
     """Finds the greatest absolute values of a tile along one dimension; see `reduce`.

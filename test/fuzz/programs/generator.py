@@ -847,7 +847,9 @@ class _KernelDrawing:
         clear = not (self._is_defined(target, scope) and e.chance(0.5))
         if e.chance(0.2):
             dim -= len(source.shape)
-        body.append(Reduce(source, target, e.pick(kinds), dim, clear))  # type: ignore[arg-type]
+        kind = e.pick(kinds)
+        skips_nan = kind in ("max", "min", "absmax") and e.chance(0.3)
+        body.append(Reduce(source, target, kind, dim, clear, skips_nan))  # type: ignore[arg-type]
         if is_float(source.dtype):
             e.fuzzy.add(target.name)
         self._define(target, scope)

@@ -162,8 +162,9 @@ def _simple(statement: ir.Stmt) -> str:
         return f"T.gemm_sp({', '.join(b.name for b in operands)}{chosen})"
     if isinstance(statement, ir.Reduce):
         clear = "" if statement.clear else ", clear=False"
+        skip = ", nan_propagate=False" if statement.skips_nan else ""
         name = f"T.reduce_{statement.kind}"
-        return f"{name}({statement.source.name}, {statement.target.name}, dim={statement.dim}{clear})"
+        return f"{name}({statement.source.name}, {statement.target.name}, dim={statement.dim}{clear}{skip})"
     if isinstance(statement, ir.Scan):
         into = "" if statement.source == statement.target else f", {statement.target.name}"
         reverse = ", reverse=True" if statement.reverse else ""

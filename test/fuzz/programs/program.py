@@ -294,6 +294,7 @@ class Reduce:
     kind: Literal["sum", "max", "min", "abssum", "absmax", "bitand", "bitor", "bitxor", "argmax", "argmin"]
     dim: int
     clear: bool = True
+    skips_nan: bool = False
 
 
 @dataclass

@@ -476,6 +476,10 @@ class Reference:
             pairs = ((source.low, old.low), (source.top, old.top))
             low, high = (np.concatenate([x, y.reshape(shape)], axis) for x, y in pairs)
             source = Number(source.dtype, low, None if source.is_exact and old.is_exact else high)
+        if reduce.skips_nan and is_float(source.dtype):
+            least = {"max": -np.inf, "min": np.inf, "absmax": 0}[reduce.kind]
+            low, high = (np.where(np.isnan(x), x.dtype.type(least), x) for x in (source.low, source.top))
+            source = Number(source.dtype, low, None if source.is_exact else high)
         result = self._combined(source, reduce.kind, axis)
         shape = reduce.target.shape
         high = None if result.high is None else result.high.reshape(shape)
