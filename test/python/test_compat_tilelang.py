@@ -584,8 +584,9 @@ def test_equivalent_programs_of_templates(installed):
     weights = np.ascontiguousarray(b.T)
     close(tilelang.compile(program, out_idx=2)(b[0], weights), b[0] @ weights)
     x = random(3, 5, 7)
-    program = GeneralReductionTemplate("SRS", [3, 5, 7], "float32").equivalent_function()
-    close(tilelang.compile(program, out_idx=1)(x), x.sum(1).ravel())
+    for structure, expected in (("SRS", x.sum(1)), ("SSS", x), ("RRR", x.sum())):
+        program = GeneralReductionTemplate(structure, [3, 5, 7], "float32").equivalent_function()
+        close(tilelang.compile(program, out_idx=1)(x), expected.ravel())
 
 
 # The page ------------------------------------------------------------------------------------------------------------

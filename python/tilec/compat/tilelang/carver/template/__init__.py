@@ -288,15 +288,16 @@ class GeneralReductionTemplate(BaseTemplate):
 
     def _program(self) -> PrimFunc:
         structure, shape = list(self.structure), [_extent(e) for e in self.shape]
-        kept, summed = (math.prod(part) for part in self._parts())
+        boxes = self._parts()
+        kept, summed = (math.prod(box) for box in boxes)
 
         @T.prim_func
         def reduction(A: T.Tensor(shape, self.dtype), B: T.Tensor((kept,), self.dtype)):
             with T.Kernel(kept, threads=32) as b:
                 total = T.alloc_var("float32", 0)
                 for r in T.serial(summed):
-                    outer = T.index_to_coordinates(b, [e for s, e in zip(structure, shape) if s == "S"])  # noqa: B905
-                    inner = T.index_to_coordinates(r, [e for s, e in zip(structure, shape) if s == "R"])  # noqa: B905
+                    outer = T.index_to_coordinates(b, boxes[0] or 1)
+                    inner = T.index_to_coordinates(r, boxes[1] or 1)
                     place = [outer.pop(0) if s == "S" else inner.pop(0) for s in structure]
                     total += T.cast(A[tuple(place)], "float32")
                 B[b] = total
