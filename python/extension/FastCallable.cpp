@@ -28,6 +28,7 @@ struct FastCallable {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *fast;
   FastFunction function;
+  bool returnsLists;
 };
 } // namespace
 
@@ -62,6 +63,8 @@ static PyObject *call(PyObject *self, PyObject *const *objects, size_t flags,
     // Another thread may give it something else to call.
     nb::object held = nb::borrow(fast);
     PyObject *result = callable.function.call(fast, objects, count, keywords);
+    if (result && callable.returnsLists && PyTuple_CheckExact(result))
+      return PySequence_List(nb::steal(result).ptr());
     if (result != Py_NotImplemented)
       return result;
     Py_DECREF(result);
@@ -107,14 +110,21 @@ static PyObject *setFast(PyObject *self, PyObject *fast) {
   return Py_NewRef(Py_None);
 }
 
+static PyObject *returnLists(PyObject *self, PyObject *) {
+  reinterpret_cast<FastCallable *>(self)->returnsLists = true;
+  return Py_NewRef(Py_None);
+}
+
 bool addFastCallable(nb::module_ &module) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET,
        static_cast<Py_ssize_t>(offsetof(FastCallable, vectorcall)), READONLY,
        nullptr},
       {nullptr, 0, 0, 0, nullptr}};
-  static PyMethodDef methods[] = {{"set_fast", setFast, METH_O, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {
+      {"set_fast", setFast, METH_O, nullptr},
+      {"return_lists", returnLists, METH_NOARGS, nullptr},
+      {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void *>(create)},
       {Py_tp_dealloc, reinterpret_cast<void *>(destroy)},

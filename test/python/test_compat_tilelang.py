@@ -589,6 +589,35 @@ def test_equivalent_programs_of_templates(installed):
         close(tilelang.compile(program, out_idx=1)(x), expected.ravel())
 
 
+def test_several_results_are_a_list(installed):
+    """Of the first call, and of those that skip the interpreter."""
+
+    def both(A: T.Tensor((32,), "float32"), B: T.Tensor((32,), "float32"), C: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                B[i] = A[i] + 1
+                C[i] = A[i] + 2
+
+    @tilelang.jit
+    def eager(A):
+        A: T.Tensor[[32], T.float32]
+        B, C = T.empty((32,), T.float32), T.empty((32,), T.float32)
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                B[i] = A[i] + 1
+                C[i] = A[i] + 2
+        return B, C
+
+    a = random(32)
+    for call in (tilelang.compile(T.prim_func(both), out_idx=[1, 2]), eager):
+        for _ in range(3):
+            found = call(a)
+            assert isinstance(found, list)
+            close(found, [a + 1, a + 2])
+        found = call(A=a)
+        assert isinstance(found, list)
+
+
 # The page ------------------------------------------------------------------------------------------------------------
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-tilelang.md"

@@ -100,6 +100,7 @@ class JITImpl(JITFunction):
             ) from None
         self._asked: dict[str, Any] = asked or {}
         """The options as the program gave them."""
+        self.return_lists()
 
     def key_parts(self) -> tuple[Any, ...]:
         """What of it decides what it makes."""

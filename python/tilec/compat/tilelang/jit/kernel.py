@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 class JITKernel(_tl.FastCallable):
     """A compiled kernel: called with its tensors it runs, and returns its results if it has `out_idx`.
 
+    One result is returned as it is, several are a list.
+
     `kernel` is the `tilec.Kernel` that does it; what it has, this has too.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.return_lists()
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         expected = len(self.kernel.argument_names)
@@ -40,7 +43,8 @@ class JITKernel(_tl.FastCallable):
             raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
         results = self.kernel(*args, **kwargs)
         found = as_pytorch(results)
-        if not kwargs and found is results and self.kernel.fast is not None:
+        is_plain = all(a is b for a, b in zip(as_tuple(found), as_tuple(results), strict=True))
+        if not kwargs and is_plain and self.kernel.fast is not None:
             self.set_fast(self.kernel.fast)  # what it cannot do comes here, to be counted
         return found
 
@@ -216,12 +220,13 @@ class JITKernel(_tl.FastCallable):
 
 
 def as_pytorch(results: Any) -> Any:
-    """Returns results that no argument gave a library as tensors of PyTorch, where that is imported."""
+    """Returns results, several as a list; those that no argument gave a library as tensors of PyTorch, if imported."""
     torch = sys.modules.get("torch")
-    if torch is None or not any(isinstance(result, Array) for result in as_tuple(results)):
-        return results
-    found = tuple(torch.from_dlpack(r) if isinstance(r, Array) else r for r in as_tuple(results))
-    return found if isinstance(results, tuple) else found[0]
+
+    def converted(result: Any) -> Any:
+        return torch.from_dlpack(result) if torch is not None and isinstance(result, Array) else result
+
+    return [converted(result) for result in as_tuple(results)] if isinstance(results, tuple) else converted(results)
 
 
 def _write(path: str | Path, text: str) -> None:
