@@ -11,7 +11,7 @@ import pytest
 
 import tilec
 import tilec.compat.tilelang as compat
-from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, TargetError, TLSyntaxError
+from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, ShapeError, TargetError, TLSyntaxError
 from tilec.language import missing
 from tilelang_programs import CASES, T, close, eager_matmul, matmul, random, tilelang
 
@@ -79,10 +79,10 @@ def test_nothing_is_found_before_it_is_installed(python):
 
 
 _SUBMODULES = """
-    autotuner backend.target cache carver.arch.driver contrib.nvcc dtypes engine.callback engine.lower engine.param env
-    jit jit.kernel language language.fp8 layout math profiler profiler.bench quantize testing tools transform tvm
-    tvm.target tvm.tirx utils
-    utils.target utils.tensor"""
+    autotuner backend.target cache carver.arch.driver contrib.nvcc cuda cuda.intrinsics cuda.intrinsics.sparse_layout
+    dtypes engine.callback engine.lower engine.param env intrinsics jit jit.kernel language language.fp8 layout
+    layout.fragment layout.layout math profiler profiler.bench quantize testing tools transform transform.simplify tvm
+    tvm.target tvm.tirx utils utils.target utils.tensor"""
 
 
 @pytest.mark.parametrize("module", _SUBMODULES.split())
@@ -104,6 +104,9 @@ def test_submodules_are_there(installed, module):
         ("from tilelang.transform import LowerTileOp", "`tilelang.transform.LowerTileOp` is about TileLang's own pas"),
         ("from tilelang.carver import ConvTemplate", "`tilelang.carver.ConvTemplate` schedules programs of TVM"),
         ("import tilelang.intrinsics.mma_macro_generator", "writes instructions by hand with TVM's IR"),
+        ("from tilelang.cuda.intrinsics import TensorCoreIntrinEmitter", "writes instructions by hand"),
+        ("from tilelang.intrinsics import mma_layout", "`tilelang.intrinsics.mma_layout` writes instructions by hand"),
+        ("import tilelang.cuda; tilelang.cuda.op", "`tilelang.cuda.op` writes instructions by hand"),
         ("from tilelang.carver.arch import CDNA; CDNA('hip')", "`hip` is for GPUs of AMD"),
         ("from tilelang.quantize import get_lop3_intrin_group", "`tilelang.quantize.get_lop3_intrin_group` is a text"),
         ("from tilelang.quantize.mxfp import get_mxfp_intrin_group", "`tilelang.quantize.mxfp` is a text in CUDA C++"),
@@ -587,6 +590,60 @@ def test_equivalent_programs_of_templates(installed):
     for structure, expected in (("SRS", x.sum(1)), ("SSS", x), ("RRR", x.sum())):
         program = GeneralReductionTemplate(structure, [3, 5, 7], "float32").equivalent_function()
         close(tilelang.compile(program, out_idx=1)(x), expected.ravel())
+
+
+def test_layouts_of_intrinsics(installed):
+    from tilelang.cuda.intrinsics import get_swizzle_layout, make_mma_swizzle_layout
+    from tilelang.cuda.intrinsics.sparse_layout import get_e_factor, get_e_replicate_factor
+
+    @T.prim_func
+    def turned(A: T.Tensor((16, 64), T.float16), B: T.Tensor((16, 64), T.float16)):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((16, 64), T.float16)
+            T.annotate_layout({S: make_mma_swizzle_layout(S)})
+            for i, j in T.Parallel(16, 64):
+                _, row, column = get_swizzle_layout(i, j, 64, T.float16)
+                S[row, column] = A[i, j]
+            T.copy(S, B)
+
+    a = random(16, 64, dtype="float16")
+    b = np.zeros_like(a)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IgnoredHintWarning)
+        tilelang.compile(turned)(a, b)
+    for i, j in np.ndindex(16, 64):
+        panel, row, column = get_swizzle_layout(i, j, 64, "float16")
+        assert (panel, row, column // 8, column % 8) == (0, i, j // 8 ^ i % 8, j % 8)
+        assert b[i, column] == a[i, j]
+    for width, units in ((32, 2), (64, 4)):
+        found = [get_swizzle_layout(4, j, 128, "int8", width) for j in range(128)]
+        assert len(set(found)) == 128
+        assert found[16] == (0, 4, (1 ^ 4 // (8 // units)) * 16)
+    with pytest.raises(ShapeError, match="multiple of 32 bytes, and its panels 32, 64 or 128, not 24 and 24"):
+        get_swizzle_layout(0, 0, 12, "float16")
+    rows = SimpleNamespace(shape=(8, 64), dtype=T.float16)
+    assert make_mma_swizzle_layout(rows).map_forward_index([1, 0]) != [1, 0]
+    assert make_mma_swizzle_layout(rows, is_smooth=True).is_equal(T.make_linear_layout(rows))
+    assert (get_e_factor("float16", "int16"), get_e_factor("float32", "int32"), get_e_factor("int8", "int32")) == (
+        16, 16, 32,
+    )  # fmt: skip
+    assert (get_e_replicate_factor("int8"), get_e_replicate_factor("float16")) == (1, 2)
+
+
+def test_a_kernel_is_made_of_a_program(installed):
+    from tilelang import JITKernel
+    from tilelang.transform.simplify import apply_simplify
+
+    a = random(64)
+    close(JITKernel(apply_simplify(scaled(64, 3)), out_idx=[1], target="llvm")(a), 3 * a)
+    with pytest.raises(ArgumentError, match=r"takes a `@T\.prim_func`"):
+        JITKernel(scaled)
+
+
+def test_layouts_of_constants_are_compared():
+    constant = T.Layout((4, 8), lambda i, j: T.int32(0))
+    assert constant.is_equal(T.Layout((4, 8), lambda i, j: 0))
+    assert not constant.is_equal(T.Layout((4, 8), lambda i, j: i))
 
 
 def test_several_results_are_a_list(installed):

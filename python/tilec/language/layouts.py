@@ -130,7 +130,7 @@ class Layout:
                 f"a function of {self!r} gives `{number!r}`, and a place is a number, or a list of numbers",
                 location=place(),
             )
-        return int(number)
+        return static_int(number, f"a number of a place of {self!r}")
 
     def _check_function(self, name: str, function: Any, count: int) -> None:
         """Raises unless a function, if there is one, can be called with so many numbers."""

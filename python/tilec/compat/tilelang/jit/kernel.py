@@ -31,10 +31,16 @@ class JITKernel(_tl.FastCallable):
     One result is returned as it is, several are a list.
 
     `kernel` is the `tilec.Kernel` that does it; what it has, this has too.
+
+    - `func`: a `@T.prim_func`, which is compiled, or a kernel.
+    - `out_idx`, `options`: as of `tilelang.compile`.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+    def __init__(self, func: PrimFunc | Kernel, out_idx: list[int] | int | None = None, **options: Any) -> None:
+        from ....kernel import Kernel
+        from . import compile
+
+        self.kernel: Kernel = func if isinstance(func, Kernel) else compile(func, out_idx, **options).kernel
         self.return_lists()
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:

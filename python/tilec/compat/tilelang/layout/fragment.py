@@ -1,0 +1,3 @@
+"""`tilelang.layout.fragment`: see `tilelang.layout`."""
+
+from ....language.layouts import Fragment as Fragment

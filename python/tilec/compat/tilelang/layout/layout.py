@@ -1,0 +1,3 @@
+"""`tilelang.layout.layout`: see `tilelang.layout`."""
+
+from ....language.layouts import Layout as Layout
