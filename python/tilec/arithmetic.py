@@ -255,7 +255,7 @@ def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
 def _arithmetic_type(op: str, dtype: DType) -> DType:
     if dtype is dtypes.tfloat32:
         return dtypes.float32
-    if dtype.is_only_stored:
+    if dtype.is_only_stored and op != "select":  # a choice computes nothing
         wide = "float32" if dtype.is_float else "int32"
         raise DTypeError(
             f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("{wide}")`', location=place()

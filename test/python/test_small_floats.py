@@ -8,6 +8,7 @@ import pytest
 
 import tilec
 import tilec.language as T
+from language_programs import sparse_case
 from tilec.errors import ArgumentError
 
 TYPES = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -226,6 +227,27 @@ def test_tiles(run, small):
     np.testing.assert_array_equal(y.astype(np.float32)[:, ::2], x.astype(np.float32)[:, ::2])
     np.testing.assert_array_equal(y.astype(np.float32)[:, 1::2], 1.5)
     same(v, narrowed(h, small))
+
+
+def test_a_number_beside_one_is_of_its_type(run, small):
+    @T.prim_func
+    def chosen(X: T.Tensor((64,), small), Y: T.Tensor((64,), small), n: T.int32):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                found = T.if_then_else(i < n, X[i], 1.3)
+                assert found.dtype == X.dtype
+                Y[i] = found
+
+    x = np.ones(64, TYPES[small])
+    y = np.zeros_like(x)
+    run(chosen, x, y, 40)
+    np.testing.assert_array_equal(y.astype(np.float32), np.where(np.arange(64) < 40, 1, 1.25))
+
+
+def test_sparse_products(run, small):
+    program, given, result, reference = sparse_case(TYPES[small], "float32", 16, False, False, True)
+    run(program, *given, result)
+    np.testing.assert_array_equal(result, reference())
 
 
 @pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
