@@ -19,7 +19,7 @@ from .typed import TYPE_CHECKING
 from .types import Computed, Const, StridedTensorType, Symbol, TensorType, Told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from types import CodeType
     from typing import Any, NoReturn
 
@@ -433,10 +433,7 @@ class FunctionBuilder:
         entry.arguments = [p.value for p in self.parameters]
         entry.ops = [*self._prologue.ops, *self.body.ops]
         entry.ops.append(Op("func.return", (), (), {}, {}, (), self.location))
-        types = ", ".join(p.type.mlir() for p in self.parameters)
-        properties = {"sym_name": quote(self.name), "function_type": f"({types}) -> ()"}
-        if self.parameters:
-            properties["arg_attrs"] = f"[{', '.join(p.attributes() for p in self.parameters)}]"
+        properties = _signature(self.name, self.parameters)
         op = Op("func.func", (), (), properties, {"tl.entry": ""}, (entry,), self.location)
         made = PrimFunc(self.name, tuple(self.parameters), op)
         if made.has_computed_extents or made.has_computed_strides:
@@ -531,6 +528,31 @@ class PrimFunc:
         found.results = self.results
         return found
 
+    def without_unused(self) -> PrimFunc:
+        """Returns the same function without the tensors that it takes and never touches.
+
+        Those that have an extent or a stride of a symbol stay: they may be all that says what the symbol is.
+        """
+        from copy import copy
+
+        body = copy(self.op.regions[0])
+        used = {operand for op in _nested(body) for operand in op.operands}
+        kept = [
+            i
+            for i, p in enumerate(self.parameters)
+            if i in self.results or p.value in used or not _has_fixed_box(p.type)
+        ]
+        if len(kept) == len(self.parameters):
+            return self
+        parameters = tuple(self.parameters[i] for i in kept)
+        body.arguments = [p.value for p in parameters]
+        made = copy(self.op)
+        made.properties = {**self.op.properties, "arg_attrs": "[]", **_signature(self.name, parameters)}
+        made.regions = (body,)
+        found = PrimFunc(self.name, parameters, made)
+        found.results = tuple(kept.index(i) for i in self.results)
+        return found
+
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = tuple((p.name, _fixed(p.type), p.is_written, p.is_workspace) for p in self.parameters)
         return _printed, (self.name, parameters, self.whole_text(locations=True), self.results)
@@ -559,6 +581,28 @@ class PrintedFunc(PrimFunc):
     def script(self, *, locations: bool = False) -> str:
         """Returns the text; it has locations, wanted or not."""
         return self.text
+
+
+def _signature(name: str, parameters: Sequence[Parameter]) -> dict[str, str]:
+    """Returns the properties of a function that takes these parameters."""
+    types = ", ".join(p.type.mlir() for p in parameters)
+    properties = {"sym_name": quote(name), "function_type": f"({types}) -> ()"}
+    if parameters:
+        properties["arg_attrs"] = f"[{', '.join(p.attributes() for p in parameters)}]"
+    return properties
+
+
+def _nested(block: Block) -> Iterator[Op]:
+    """Yields the operations of a block and of those in it."""
+    for op in block.ops:
+        yield op
+        for region in op.regions:
+            yield from _nested(region)
+
+
+def _has_fixed_box(type: object) -> bool:
+    """Whether it is the type of a tensor whose extents and strides are all numbers."""
+    return isinstance(type, TensorType) and all(isinstance(e, int) for e in (*type.shape, *(type.strides or ())))
 
 
 def _with_properties(op: Op, properties: Mapping[str, str]) -> Op:

@@ -640,6 +640,46 @@ def test_a_kernel_is_made_of_a_program(installed):
         JITKernel(scaled)
 
 
+def test_simplified_programs_take_what_they_touch(installed):
+    from tilelang.transform import simplify_prim_func
+    from tilelang.transform.simplify import apply_simplify
+
+    n = T.dynamic("n")
+
+    @simplify_prim_func
+    def sums(has_bias):
+        @T.prim_func
+        def main(
+            A: T.Tensor((64,), "float32"),
+            bias: T.Tensor((64,), "float32"),
+            marks: T.Tensor((n,), "int32"),
+            k: T.int32,
+            B: T.Tensor((64,), "float32"),
+        ):
+            with T.Kernel(1, threads=64):
+                for i in T.Parallel(64):
+                    B[i] = A[i] + bias[i] if has_bias else A[i]
+
+        return main
+
+    a, marks = random(64), np.zeros(3, np.int32)
+    close(tilelang.compile(sums(True), out_idx=-1)(a, a, marks, 1), 2 * a)
+    assert [p.name for p in sums(False).parameters] == ["A", "marks", "k", "B"]
+    close(tilelang.compile(sums(False), out_idx=-1)(a, marks, 1), a)
+    close(tilelang.jit(sums, out_idx=-1)(False)(a, marks, 1), a)
+
+    @T.prim_func
+    def made(A: T.Tensor((64,), "float32")):
+        B = T.empty((64,), "float32")
+        with T.Kernel(1, threads=64):
+            T.fill(B, 1)
+        return B
+
+    close(tilelang.compile(apply_simplify(made))(), np.ones(64))
+    with pytest.raises(ArgumentError, match=r"`apply_simplify` takes a `@T\.prim_func`"):
+        apply_simplify(sums)
+
+
 def test_layouts_of_constants_are_compared():
     constant = T.Layout((4, 8), lambda i, j: T.int32(0))
     assert constant.is_equal(T.Layout((4, 8), lambda i, j: 0))

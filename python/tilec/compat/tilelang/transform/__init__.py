@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import functools
 
 from ....typed import TYPE_CHECKING
 from ..absent import missing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _TL = """
@@ -70,9 +72,18 @@ else:
     """
 
 
-def simplify_prim_func(func: Any) -> Any:
-    """Returns the program as it is: programs are simplified while they are built. A decorator."""
-    return func
+def simplify_prim_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Lets a function return its program without the tensors that it does not touch. A decorator.
+
+    All else of programs is simplified while they are built.
+    """
+    from .simplify import apply_simplify
+
+    @functools.wraps(func)
+    def simplified(*args: Any, **kwargs: Any) -> Any:
+        return apply_simplify(func(*args, **kwargs))
+
+    return simplified
 
 
 def __getattr__(name: str) -> Any:
