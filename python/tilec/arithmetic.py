@@ -255,7 +255,10 @@ def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
 def _arithmetic_type(op: str, dtype: DType) -> DType:
     if dtype is dtypes.tfloat32:
         return dtypes.float32
-    if dtype.is_only_stored and op != "select":  # a choice computes nothing
+    # A choice computes nothing, and a comparison is that of wider numbers; but the least of the powers of two is below
+    # what `fast_math` keeps in `float32`.
+    is_compared = op in _COMPARE_SIGNED and dtype is not dtypes.float8_e8m0fnu
+    if dtype.is_only_stored and op != "select" and not is_compared:
         wide = "float32" if dtype.is_float else "int32"
         raise DTypeError(
             f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("{wide}")`', location=place()
@@ -273,6 +276,9 @@ def _operand(value: Number | Expr, dtype: DType) -> Expr:
 
 
 def _compare(op: str, x: Expr, y: Expr, dtype: DType) -> Expr:
+    if dtype.is_only_stored:
+        dtype = dtypes.float32 if dtype.is_float else dtypes.int32  # which hold them all
+        x, y = _operand(x, dtype), _operand(y, dtype)
     if dtype.is_float:
         return Expr(emit_float_compare(_COMPARE_FLOAT[op], x.value, y.value), dtypes.bool_)
     predicates = _COMPARE_SIGNED if dtype.is_signed else _COMPARE_UNSIGNED

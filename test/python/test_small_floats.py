@@ -244,6 +244,29 @@ def test_a_number_beside_one_is_of_its_type(run, small):
     np.testing.assert_array_equal(y.astype(np.float32), np.where(np.arange(64) < 40, 1, 1.25))
 
 
+def test_comparisons(run, small):
+    @T.prim_func
+    def compared(X: T.Tensor((256,), small), Y: T.Tensor((256,), small), R: T.Tensor((8, 256), "int32")):
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(256):
+                x, y = X[i], Y[i]
+                R[0, i] = x == y
+                R[1, i] = x != y
+                R[2, i] = x < y
+                R[3, i] = x <= y
+                R[4, i] = x > y
+                R[5, i] = x >= y
+                R[6, i] = x != 0
+                R[7, i] = 1.3 < x  # 1.25, as a number of the type
+
+    x, y = codes(small, 256), codes(small, 512)[256:]
+    found = np.zeros((8, 256), np.int32)
+    run(compared, x, y, found)
+    a, b = x.astype(np.float32), y.astype(np.float32)
+    expected = [a == b, a != b, a < b, a <= b, a > b, a >= b, a != 0, a > 1.25]
+    np.testing.assert_array_equal(found, np.array(expected, np.int32))
+
+
 def test_sparse_products(run, small):
     program, given, result, reference = sparse_case(TYPES[small], "float32", 16, False, False, True)
     run(program, *given, result)
