@@ -8,13 +8,11 @@ from types import FunctionType
 from .... import compiler
 from ....builder import PrimFunc
 from ....errors import ArgumentError
-from ....expr import shortened
 from ....jit import JITFunction
-from ....location import here
 from ....typed import TYPE_CHECKING
 from .. import options
 from .kernel import JITKernel as JITKernel
-from .kernel import as_pytorch
+from .kernel import as_pytorch, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -46,15 +44,9 @@ def compile(
     - `pass_configs`, `compile_flags`: fast math, source lines and dumps have an effect; a warning names the others.
     """
     options.refuse(others, "`tilelang.compile`", compile)
-    if not isinstance(func, PrimFunc):
-        name = getattr(func, "__name__", "it")
-        remedy = f"decorate `{name}` with it, or give what `{name}(...)` returns" if callable(func) else "give one"
-        raise ArgumentError(
-            f"`tilelang.compile` takes a `@T.prim_func`, not `{shortened(func)}`: {remedy}", location=here()
-        )
-    meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
-    func = options.with_source_flags(func, pass_configs, compile_flags)
-    return JITKernel(compiler.compile(func, out_idx, **meant))
+    return JITKernel(
+        compiled(func, out_idx, execution_backend, target, target_host, verbose, pass_configs, compile_flags)
+    )
 
 
 def par_compile(

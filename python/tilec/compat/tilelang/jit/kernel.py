@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import sys
 
-from .... import _tl
+from .... import _tl, compiler
 from ....array import Array
+from ....builder import PrimFunc
 from ....errors import ArgumentError, BackendError, TargetError
+from ....expr import shortened
+from ....kernel import Kernel
+from ....location import here
 from ....typed import TYPE_CHECKING
 from ....types import as_tuple
+from .. import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Any, Literal
 
-    from ....builder import PrimFunc
-    from ....kernel import Kernel
     from ....supply import TensorSupplyType
     from ..engine.param import KernelParam
     from ..profiler import Profiler
@@ -33,14 +36,11 @@ class JITKernel(_tl.FastCallable):
     `kernel` is the `tilec.Kernel` that does it; what it has, this has too.
 
     - `func`: a `@T.prim_func`, which is compiled, or a kernel.
-    - `out_idx`, `options`: as of `tilelang.compile`.
+    - `out_idx`, `others`: as of `tilelang.compile`, for a program.
     """
 
-    def __init__(self, func: PrimFunc | Kernel, out_idx: list[int] | int | None = None, **options: Any) -> None:
-        from ....kernel import Kernel
-        from . import compile
-
-        self.kernel: Kernel = func if isinstance(func, Kernel) else compile(func, out_idx, **options).kernel
+    def __init__(self, func: PrimFunc | Kernel, out_idx: list[int] | int | None = None, **others: Any) -> None:
+        self.kernel: Kernel = func if isinstance(func, Kernel) else compiled(func, out_idx, **others)
         self.return_lists()
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
@@ -223,6 +223,28 @@ class JITKernel(_tl.FastCallable):
     def ref_latency(self) -> float | None:
         """The milliseconds that the reference took, or None."""
         return self._tuned[2] if self._tuned else self.kernel.ref_latency
+
+
+def compiled(
+    func: Any,
+    out_idx: list[int] | int | None = None,
+    execution_backend: str | None = None,
+    target: Any = None,
+    target_host: Any = None,
+    verbose: bool | None = None,
+    pass_configs: Mapping[Any, Any] | None = None,
+    compile_flags: list[str] | str | None = None,
+) -> Kernel:
+    """Compiles a program as `tilelang.compile` does."""
+    if not isinstance(func, PrimFunc):
+        name = getattr(func, "__name__", "it")
+        remedy = f"decorate `{name}` with it, or give what `{name}(...)` returns" if callable(func) else "give one"
+        raise ArgumentError(
+            f"`tilelang.compile` takes a `@T.prim_func`, not `{shortened(func)}`: {remedy}", location=here()
+        )
+    meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
+    func = options.with_source_flags(func, pass_configs, compile_flags)
+    return compiler.compile(func, out_idx, **meant)
 
 
 def as_pytorch(results: Any) -> Any:

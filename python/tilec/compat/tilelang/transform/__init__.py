@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import enum
-import functools
 
 from ....typed import TYPE_CHECKING
 from ..absent import missing
+from .simplify import simplify_prim_func as simplify_prim_func
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 _TL = """
@@ -70,20 +69,6 @@ else:
 
     `TL_ENABLE_FAST_MATH`, `TL_DEVICE_COMPILE_FLAGS`, `TL_ENABLE_DUMP_IR` and `TL_DUMP_IR_DIR` have an effect here.
     """
-
-
-def simplify_prim_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Lets a function return its program without the tensors that it does not touch. A decorator.
-
-    All else of programs is simplified while they are built.
-    """
-    from .simplify import apply_simplify
-
-    @functools.wraps(func)
-    def simplified(*args: Any, **kwargs: Any) -> Any:
-        return apply_simplify(func(*args, **kwargs))
-
-    return simplified
 
 
 def __getattr__(name: str) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 from ....builder import PrimFunc
 from ....errors import ArgumentError
 from ....location import here
 from ....typed import TYPE_CHECKING
-from . import simplify_prim_func as simplify_prim_func
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -21,3 +23,16 @@ def apply_simplify(stmt: Any, inline_let: bool = False) -> PrimFunc:
     if not isinstance(stmt, PrimFunc):
         raise ArgumentError(f"`apply_simplify` takes a `@T.prim_func`, not `{stmt!r}`", location=here())
     return stmt.without_unused()
+
+
+def simplify_prim_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Lets a function return its program without the tensors that it does not touch. A decorator.
+
+    All else of programs is simplified while they are built.
+    """
+
+    @functools.wraps(func)
+    def simplified(*args: Any, **kwargs: Any) -> Any:
+        return apply_simplify(func(*args, **kwargs))
+
+    return simplified
