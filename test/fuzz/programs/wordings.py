@@ -124,8 +124,13 @@ class _Names(_Wording):
         elif name in _SHUFFLES and len(node.args) == 2 and self._chance():
             function = _expression(f"T.{_SHUFFLES[name]}")
             return ast.Call(function, [ast.Constant(0xFFFFFFFF), *node.args, ast.Constant(32), ast.Constant(32)], [])
-        elif name == "ieee_mul" and ast.unparse(node.args[-1]) == "'rn'" and self._chance():
-            return ast.Call(_expression("T.fmul"), node.args[:-1], [])
+        elif name in ("ieee_mul", "ieee_fmaf") and ast.unparse(node.args[-1]) == "'rn'" and self._chance():
+            function = {"ieee_mul": "fmul", "ieee_fmaf": "fma"}[name]
+            return ast.Call(_expression(f"T.{function}"), node.args[:-1], [])
+        elif name == "min" and len(node.args) == 2 and called(node.args[0]) == "max" and self._chance():
+            inner = node.args[0]
+            assert isinstance(inner, ast.Call), "it is `T.max`"
+            return ast.Call(_expression("T.clamp"), [*inner.args, node.args[1]], [])
         elif name == "cast" and self._chance():
             return ast.Call(_expression("T.Cast"), [node.args[1], node.args[0]], node.keywords)
         elif name.startswith("reduce_") and self._chance():
