@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from .elements import FLOATS, INTEGERS, bits, is_float
-from .program import Binary, Cast, Const, Name, Program, Side, is_static
+from .program import Binary, Cast, Const, Name, Program, Reduce, Side, is_static
 
 IMPORT = "from tilec.compat.tilelang import language as T\n"
 
@@ -36,7 +36,12 @@ def _typed(node: Any) -> Any:
 
 
 def _widened(node: Any, rng: random.Random) -> Any:
-    """Returns an operation of a narrow type with a number as the wider one that it is by TileLang's names."""
+    """Returns an operation of a narrow type with a number as the wider one that it is by TileLang's names.
+
+    And greatest and least elements as they are found there: without NaNs in 16-bit floats alone.
+    """
+    if isinstance(node, Reduce) and node.kind in ("max", "min", "absmax"):
+        return replace(node, skips_nan=node.source.dtype in ("float16", "bfloat16"))
     if not isinstance(node, Binary) or not isinstance(node.b, Const) or is_static(node.a):
         return node
     dtype = node.dtype
