@@ -41,6 +41,27 @@ def test_integers_become_floats_to_nearest(run, source, target):
     np.testing.assert_array_equal(found, [nearest(int(x), target) for x in a])
 
 
+def test_a_chosen_integer_keeps_its_sign_on_its_way_to_an_unsigned_one(run):
+    """LLVM made vectors of eight such elements, and 2³² of 2⁶⁴."""
+
+    @T.prim_func
+    def program(A: T.Tensor((16, 24), "int8"), X: T.Tensor((3, 3), "float32"), B: T.Tensor((3, 4, 2), "float32")):
+        with T.Kernel(1, threads=96):
+            a = T.alloc_fragment((16, 24), "int8")
+            T.copy(A, a)
+            for i, j, k in T.Parallel(3, 4, 2):
+                chosen = T.if_then_else(X[i, k] > 0.5, T.cast(a[j + 12, k], "uint64"), T.cast(a[j, k], "uint64"))
+                B[i, j, k] = T.cast(chosen, "float32")
+
+    a = np.random.default_rng().integers(-128, 128, (16, 24)).astype(np.int8)
+    x = np.random.default_rng().random((3, 3)).astype(np.float32)
+    found = np.full((3, 4, 2), np.nan, np.float32)
+    run(program, a, x, found)
+    wide = a.astype(np.int64).astype(np.uint64)
+    expected = np.where(x[:, None, :2] > 0.5, wide[None, 12:16, :2], wide[None, :4, :2])
+    np.testing.assert_array_equal(found, expected.astype(np.float32))
+
+
 def test_an_integer_that_becomes_two_floats_is_rounded_once_or_twice(run):
     a = ties("int32")
     found = evaluate(run, lambda x: x.astype("float32").astype("bfloat16"), a, out="bfloat16")

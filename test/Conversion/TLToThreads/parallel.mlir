@@ -652,21 +652,4 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
-
-  // A round of long formulas holds one vector, not four.
-  // CHECK-LABEL: gpu.func @long_formulas(
-  // CHECK:         scf.for
-  // CHECK:           math.tan %{{.+}} : vector<2xf64>
-  gpu.func @long_formulas(%A: memref<64x256xf64> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-    tl.parallel (%i, %j) in (64, 256) layout(#tl.fragment_layout<shape = [64, 256], thread = [32] : [256], value = [4, 64, 2] : [1, 4, 8192]>) {
-      %v = tl.load %A[%i, %j] : memref<64x256xf64>
-      %a = math.tan %v : f64
-      %b = math.atan %a : f64
-      %c = math.sinh %b : f64
-      %d = math.cosh %c : f64
-      %e = math.erf %d : f64
-      tl.store %e, %A[%i, %j] : memref<64x256xf64>
-    }
-    gpu.return
-  }
 }
