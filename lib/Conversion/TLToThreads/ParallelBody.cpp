@@ -76,12 +76,32 @@ int64_t ParallelBody::countWork(Operation *op) const {
   if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||
       (op->getNumResults() == 1 && isUniform(op->getResult(0))))
     return 0;
+  if (isa<LoadOp, StoreOp, AtomicOp>(op))
+    return mayBeWide(op) ? 1 : 8;
   bool isFunction = isa<math::MathDialect>(op->getDialect()) &&
                     !isa<math::AbsFOp, math::AbsIOp, math::FmaOp>(op);
   if (!isFunction && !isa<arith::DivFOp, arith::RemFOp>(op))
     return 1;
   // Formulas: what those of accuracy.md come to.
   return op->getOperand(0).getType().isF64() ? 64 : 16;
+}
+
+/// True for accesses of registers, and for those that neighbours may share:
+/// others have an address and a guard each.
+bool ParallelBody::mayBeWide(Operation *access) const {
+  if (isa<AtomicOp>(access))
+    return false;
+  bool writes = isa<StoreOp>(access);
+  Value buffer = access->getOperand(writes ? 1 : 0);
+  if (isInSpace(buffer, Space::Fragment) || isInSpace(buffer, Space::Private))
+    return true;
+  ValueRange indices = writes ? cast<StoreOp>(access).getIndices()
+                              : cast<LoadOp>(access).getIndices();
+  return llvm::all_of(indices, [&](Value index) {
+    std::optional<int64_t> slope = getSlope(index);
+    return slope == 0 ||
+           (index == indices.back() && (slope == 1 || getDivisor(index)));
+  });
 }
 
 bool ParallelBody::isInside(Value value) const {

@@ -117,6 +117,7 @@ private:
   bool follows(mlir::Value index, mlir::Value argument) const;
   bool tellIterationsApart(mlir::ValueRange indices) const;
   int64_t countWork(mlir::Operation *op) const;
+  bool mayBeWide(mlir::Operation *access) const;
   void needScalars(mlir::Operation *op) {
     if (!scalarOp)
       scalarOp = op;
