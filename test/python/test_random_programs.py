@@ -171,6 +171,13 @@ def test_what_may_be_rounded_or_not_is_an_interval():
         arithmetic.compare("<", product, number(1 + 2.0**-9 + 2.0**-21, "float16"))
 
 
+def test_a_sum_of_a_product_halfway_between_numbers_goes_up_with_something_tiny():
+    """In one rounding from 273 and 2⁻¹³³, of which `float64` holds 273 alone."""
+    product = arithmetic.binary("*", number([39.0], "bfloat16"), number([7.0], "bfloat16"))
+    total = arithmetic.binary("+", product, number([2.0**-133], "bfloat16"))
+    assert (total.low, total.top) == (272.0, 274.0)
+
+
 def test_infinity_times_what_may_be_zero_is_not_known():
     around_zero = Number("float32", np.array(-1e-40), np.array(1e-40))
     infinite = number(float("inf"), "float32")

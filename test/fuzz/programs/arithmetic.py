@@ -112,9 +112,9 @@ def binary(op: str, a: Number, b: Number, active: Active = None) -> Number:
 def _float_binary(op: str, a: Number, b: Number, active: Active) -> Number:
     dtype = a.dtype
     if op == "+":
-        return _between(dtype, a.low + b.low, a.top + b.top, active)
+        return _between(dtype, _sum(a.low, b.low, dtype), _sum(a.top, b.top, dtype), active)
     if op == "-":
-        return _between(dtype, a.low - b.top, a.top - b.low, active)
+        return _between(dtype, _sum(a.low, -b.top, dtype), _sum(a.top, -b.low, dtype), active)
     if op in ("min", "max"):
         choose = np.minimum if op == "min" else np.maximum
         return _between(dtype, choose(a.low, b.low), choose(a.top, b.top), active)
@@ -127,6 +127,21 @@ def _float_binary(op: str, a: Number, b: Number, active: Active) -> Number:
     require((b.low > 0) | (b.top < 0) | np.isnan(b.low), active, "divides by what may be zero")
     corners = [x / y for x in _ends(a) for y in _ends(b)]
     return _between(dtype, _least(corners), _greatest(corners), active)
+
+
+def _sum(x: Array, y: Array, dtype: str) -> Array:
+    """Adds two numbers. What is to be rounded to fewer bits is rounded to odd: one rounding, not two, in all.
+
+    A product halfway between two numbers goes up if something tiny is added before it is rounded.
+    """
+    total = np.asarray(x + y)
+    if dtype == "float64":
+        return total
+    part = total - x
+    rest = (x - (total - part)) + (y - part)
+    is_even = (total.view(np.int64) & 1) == 0
+    other = np.nextafter(total, np.copysign(np.inf, rest))
+    return np.where(np.isfinite(total) & (rest != 0) & is_even, other, total)
 
 
 def _between(dtype: str, low: Array, high: Array, active: Active) -> Number:

@@ -1407,7 +1407,9 @@ class _KernelDrawing:
 
     def _atomic(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Changes elements that blocks, iterations or threads share, or asks what each of them was."""
-        draws = [self._scatter, self._scatter, self._count, self._exchange, self._add_tile, self._add_floats]
+        draws = [self._scatter, self._scatter, self._count, self._exchange, self._add_tile]
+        if self._features.floats:
+            draws.append(self._add_floats)
         if self._features.thread_bindings and self._threads > 1:
             draws.append(self._scatter_of_threads)
         self._e.pick(draws)(body, scope)
