@@ -18,7 +18,8 @@ namespace tl::python {
 /// Calling an instance calls what `set_fast` gave it, with the same arguments.
 /// Without that, or if the result is NotImplemented, it calls its own method
 /// `_call_slowly`; so it does with keywords, unless it was given a CallTable.
-/// After `return_lists` a tuple that `set_fast`'s function gives is made a list.
+/// After `return_lists` a tuple that `set_fast`'s function gives is made a
+/// list.
 bool addFastCallable(nanobind::module_ &module);
 
 } // namespace tl::python

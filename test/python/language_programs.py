@@ -68,6 +68,21 @@ def as_vectors(A):
 
 
 @T.prim_func
+def vectors_of_views(A: T.Tensor((32, 8), "int32"), B: T.Tensor((32, 4), "int64")):
+    with T.Kernel(32, threads=32) as i:
+        S = T.alloc_shared((8,), "int32")
+        T.copy(A[i, 0], S)
+        wide = T.view(S, (4,), "int64")
+        B[i, T.Ramp(3, -1, 2)] = wide[T.Ramp(0, 2, 2)]
+        wide[T.Ramp(0, 1, 2)] = wide[T.Ramp(1, 1, 2)]
+        B[i, T.Ramp(0, 1, 2)] = wide[T.Ramp(0, 1, 2)]
+
+
+def pairs_of_words(A):
+    return A.view(np.int64)[:, [1, 2, 2, 0]]
+
+
+@T.prim_func
 def products_of_bytes(
     A: T.Tensor((64, 256), "uint8"),
     B: T.Tensor((64, 256), "uint8"),
@@ -1035,6 +1050,9 @@ CASES = {
         multiplied_bytes,
     ),
     "external": (external, tuple(PAIRS), np.zeros((4, ODDS), np.float32), external_numbers),
+    "vectors_of_views": (
+        vectors_of_views, (random((32, 8)),), np.zeros((32, 4), np.int64), pairs_of_words,
+    ),
     "vectors": (
         vectors, (random((32, 8)),),
         (np.zeros((32, 12), np.int32), np.zeros(64, np.float32), np.zeros((32, 8), np.int32)), as_vectors,

@@ -183,7 +183,7 @@ class Joined(View):
     def load_element(self, indices: list[Number | Expr]) -> Op:
         word = _word(self.dtype)
         joined: Any = 0
-        for k, place in enumerate(self._places(indices)):
+        for k, place in enumerate(self._parts_of(indices)):
             part = cast(self._bits(place), word)
             joined = binary("or", joined, binary("shl", part, k * self.source.dtype.bits)) if k else part
         return _made(reinterpret(joined, self.dtype))
@@ -191,11 +191,11 @@ class Joined(View):
     def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
         bits = reinterpret(value, _word(self.dtype))
         source = self.source.dtype
-        for k, place in enumerate(self._places(indices)):
+        for k, place in enumerate(self._parts_of(indices)):
             part = cast(binary("shr", bits, k * source.bits), _word(source))
             self.source.store_element(reinterpret(part, source), place)
 
-    def _places(self, indices: list[Number | Expr]) -> list[list[Number | Expr]]:
+    def _parts_of(self, indices: list[Number | Expr]) -> list[list[Number | Expr]]:
         """Returns the places in the source of what an element is made of."""
         number, is_inside = self._number(indices)
         parts = self.dtype.bits // self.source.dtype.bits
