@@ -124,7 +124,6 @@ def box(width):
 
 PROGRAMS = {
     "pipelines": lambda width: pipelines(width // 2048),
-    "box": lambda width: box(width // 256),
     "copy": lambda width: elements(lambda x: x, width, width),
     "exp": lambda width: elements(T.exp, width, width),
     "softmax": softmax,
@@ -187,6 +186,13 @@ def test_conditions_of_many_guards_are_one_for_nvrtc(count, joint, other):
     guards = [line for line in source.splitlines() if line.lstrip().startswith("if (")]
     assert len(guards) == count
     assert all(joint in guard and other not in guard for guard in guards)
+
+
+def test_iterations_of_long_formulas_are_a_loop():
+    """They go through a small fragment, by which rows differ: they were written out, each of them."""
+    few, many = (tilec.compile(box(n), target="sm_90a", assembler="none").get_ptx() for n in (1024, 2048))
+    assert len(many) < 1.1 * len(few)
+    assert many.count("rcp.approx") < 64
 
 
 def test_formulas_of_few_elements_stay_in_llvms_hands():

@@ -55,6 +55,8 @@ static FailureOr<bool> prefersElements(const ParallelBody &body,
     return lowering.getFragmentMemory(fragment) != Value();
   };
   if (llvm::none_of(body.getFragments(), isInMemory)) {
+    if (body.getWork() * body.getLayout().numValues() <= kMostWork)
+      return false;
     FailureOr<Rounds> rounds = chooseRounds(body, lowering);
     if (failed(rounds))
       return failure();

@@ -82,7 +82,7 @@ int64_t ParallelBody::countWork(Operation *op) const {
                     !isa<math::AbsFOp, math::AbsIOp, math::FmaOp>(op);
   if (!isFunction && !isa<arith::DivFOp, arith::RemFOp>(op))
     return 1;
-  // Formulas: what those of accuracy.md come to.
+  // About as long as the formulas of accuracy.md.
   return op->getOperand(0).getType().isF64() ? 64 : 16;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ FUNCTIONS = {"add": 2, "sub": 2, "mul": 2, "fmaf": 3, "fdiv": 2, "frcp": 1, "fsq
 
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*"}
 
-_EXACT: dict[str, Callable[..., Fraction]] = {
+_EXACT: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -27,16 +28,9 @@ _EXACT: dict[str, Callable[..., Fraction]] = {
     "fdiv": lambda a, b: a / b,
     "frcp": lambda a: 1 / a,
 }
+"""Of fractions; of arrays too."""
 
-_PLAIN: dict[str, Callable[..., Array]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "fmaf": lambda a, b, c: a * b + c,
-    "fdiv": lambda a, b: a / b,
-    "frcp": lambda a: 1 / a,
-    "fsqrt": np.sqrt,
-}
+_PLAIN: dict[str, Callable[..., Array]] = {**_EXACT, "fsqrt": np.sqrt}
 """What infinities and NaN give, which no mode changes."""
 
 

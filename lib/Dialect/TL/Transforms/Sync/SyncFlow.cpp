@@ -58,20 +58,20 @@ void SyncFlow::executeOp(Operation *op, int role, States &states) {
 // What is no longer asked for
 //===----------------------------------------------------------------------===//
 
-/// The last op of the value's block that has to do with it, directly or by a
-/// view of it; null if there is none.
+/// The last op of the value's block that has to do with it, directly or by what
+/// is made of it: a view, or a condition that is looked through when a branch
+/// asks for it; null if there is none.
 Operation *SyncFlow::findLastUse(Value value) {
   auto [place, isNew] = lastUses.try_emplace(value);
   if (!isNew)
     return place->second;
   Operation *last = nullptr;
   Block *block = value.getParentBlock();
-  SmallVector<Value> views = {value};
-  while (!views.empty())
-    for (Operation *user : views.pop_back_val().getUsers()) {
-      for (Value result : user->getResults())
-        if (!result.getType().isIntOrIndexOrFloat())
-          views.push_back(result);
+  SetVector<Value> made;
+  made.insert(value);
+  for (size_t i = 0; i < made.size(); ++i)
+    for (Operation *user : made[i].getUsers()) {
+      made.insert_range(user->getResults());
       Operation *own = block->findAncestorOpInBlock(*user);
       if (!last || last->isBeforeInBlock(own))
         last = own;
