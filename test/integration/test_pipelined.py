@@ -3,6 +3,8 @@
 Numbers are small integers, so that results are exact and compared for equality.
 """
 
+import os
+
 import pytest
 
 import pipelined_kernels as programs
@@ -17,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("backend")
 MAJOR, MINOR = torch.cuda.get_device_capability()
 CHIPS = ["sm_90a", "sm_90"] if (MAJOR, MINOR) == (9, 0) else [f"sm_{MAJOR}{MINOR}"]
 STAGES = (0, 1, 2, 3, 4)
+LAUNCHES = int(os.environ.get("TL_TEST_LAUNCHES", "20"))  # of one kernel: what is not ordered is seldom seen
 
 
 @pytest.fixture(params=CHIPS)
@@ -95,7 +98,7 @@ def test_operands_are_free_after_the_loop(stages, chip):
     q, b = numbers(64, 128, dtype="float16"), numbers(1024, 128, dtype="float16")
     expected = (q.float() @ b.float().view(8, 128, 128).sum(0)).half()
     kernel = tilec.compile(programs.used_after_gemm(stages), target=chip)
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         c = torch.full_like(q, float("nan"))
         kernel(q, b, c)
         same(c, expected)
@@ -104,7 +107,7 @@ def test_operands_are_free_after_the_loop(stages, chip):
 def test_tiles_one_after_the_other(stages, chip):
     a, b = numbers(512, 512, dtype="float16"), numbers(512, 512, dtype="float16")
     kernel = tilec.compile(programs.persistent_gemm(stages), target=chip)
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         c = torch.full((512, 512), float("nan"), device="cuda")
         kernel(a, b, c)
         same(c, a.float() @ b.float())
@@ -119,7 +122,7 @@ def test_a_thread_that_only_copies(stages, chip, steps):
         expected[rows, columns] = a[rows, : count * 64].float() @ b[columns, : count * 64].float().T
     counts = torch.tensor(steps, dtype=torch.int32, device="cuda")
     kernel = tilec.compile(programs.tiles_in_turn(min(stages, 3)), target=chip)
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         c = torch.full((256, 512), float("nan"), device="cuda", dtype=torch.float16)
         kernel(a, b, counts, c)
         same(c.float(), expected)
@@ -132,7 +135,7 @@ def test_sums_that_each_iteration_scales(stages, chip):
         rows = slice(k * 64, k * 64 + 64)
         expected = expected * 0.5 + (q.float() @ a[rows].float().T).half().float() @ b[rows].float()
     kernel = tilec.compile(programs.rescaled(stages), target=chip)
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         c = torch.full((64, 64), float("nan"), device="cuda")
         kernel(q, a, b, c)
         torch.testing.assert_close(c, expected, rtol=1e-5, atol=1e-3)
@@ -145,7 +148,7 @@ def test_products_by_way_of_registers(stages, chip, runs, rows, dtype):
     kernel = tilec.compile(program, target=chip)
     for n in (0, 1, 2, 3, 8):
         expected = programs.rescaled_reference(q.double(), a.double(), b.double(), n, runs).float()
-        for _ in range(5):
+        for _ in range(min(LAUNCHES, 5)):
             c = torch.full((rows, 64), float("nan"), device="cuda")
             kernel(q, a, b, n, c)
             torch.testing.assert_close(c, expected, rtol=1e-2 if dtype == "bfloat16" else 2e-3, atol=1e-2)
@@ -165,7 +168,7 @@ def test_any_number_of_products(stages, chip, products):
     # Rows of 225 elements can only be copied one by one.
     a, b = numbers(64, 225, dtype="float16")[:, :224], numbers(224, 64, dtype="float16")
     kernel = tilec.compile(programs.any_number_of_products(stages), target=chip)
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         c = torch.full((64, 64), float("nan"), device="cuda")
         kernel(a, b, products, c)
         same(c, a[:, : products * 32].float() @ b[: products * 32].float())
@@ -180,7 +183,7 @@ def test_products_an_iteration_late(groups, chip):
     steps = torch.tensor(counts, dtype=torch.int32, device="cuda")
     for stages in (2, 3):
         kernel = tilec.compile(programs.late_products(stages, groups), target=chip)
-        for _ in range(20):
+        for _ in range(LAUNCHES):
             out = torch.full((4 * rows, 64), float("nan"), device="cuda")
             kernel(q, k, v, steps, out)
             same(out, torch.cat(tiles))
@@ -201,7 +204,7 @@ CLUSTERS = [
 def test_blocks_of_a_cluster_fetch_tiles_together(options):
     M, N, K = (options.get(name, extent) for name, extent in (("M", 256), ("N", 512), ("K", 320)))
     kernel = tilec.compile(programs.in_clusters(**options), target=CHIPS[0])
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         a, b = numbers(M, K, dtype="float16"), numbers(K, N, dtype="float16")
         c = torch.full((M, N), float("nan"), device="cuda")
         kernel(a, b.t().contiguous() if options.get("transposed") else b, c)
@@ -213,7 +216,7 @@ def test_clusters_do_tiles_in_turn():
     a, b = numbers(256, 200, dtype="float16"), numbers(200, 1024, dtype="float16")
     counts = [4, 0, 1, 3, 2, 4, 0, 4]
     kernel = tilec.compile(programs.tiles_in_clusters(), target=CHIPS[0])
-    for _ in range(20):
+    for _ in range(LAUNCHES):
         c = torch.full((256, 1024), float("nan"), device="cuda")
         kernel(a, b, torch.tensor(counts, device="cuda", dtype=torch.int32), c)
         for tile, count in enumerate(counts):

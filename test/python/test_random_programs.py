@@ -186,6 +186,15 @@ def test_infinity_times_what_may_be_zero_is_not_known():
             arithmetic.binary("*", one, other)
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_products_of_what_may_be_infinite_or_not_are_not_known(place):
+    """As an element is whose product may be contracted: times 0 it is 0 or NaN."""
+    operands = [number([[0.0]], dtype) for dtype in ("float16", "float16", "float32")]
+    operands[place] = Number(operands[place].dtype, np.array([[65504.0]]), np.array([[np.inf]]))
+    with pytest.raises(arithmetic.Invalid, match="may be infinite or not"):
+        arithmetic.matrix_product(*operands)
+
+
 def test_sums_are_exact_as_long_as_no_order_matters():
     exact = arithmetic.total(Number("float32", np.arange(64.0)), 0)
     assert exact.is_exact

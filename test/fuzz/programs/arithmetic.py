@@ -411,6 +411,9 @@ def matrix_product(a: Number, b: Number, c: Number) -> Number:
         if not is_float(a.dtype):
             product = a.low.astype(np.int64) @ b.low.astype(np.int64)
             return Number(c.dtype, (product + c.low).astype(c.low.dtype))
+        for operand in (a, b, c):
+            is_open = (operand.low != operand.top) & (np.isinf(operand.low) | np.isinf(operand.top))
+            require(~is_open, None, "multiplies or adds what may be infinite or not")
         slacks = [c.top - c.low]
         values: list[Array] = []
         for operand in (a, b):
