@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tilec
 import tilec.language as T
 
 WIDE = {"int8": "int16", "int16": "int32", "int32": "int64", "int64": "int64"}
@@ -52,3 +53,45 @@ def test_selected_halves(run):
     a, b, c, d = A
     lane = np.arange(32)
     np.testing.assert_array_equal(B, (a + b) * (np.where(lane != 4, c, a) + np.where(lane < 17, a, d)))
+
+
+def _begins_with_atomics(dtype, sums):
+    """A loop of which nothing but an atomic operation of all threads on one element is left."""
+
+    @T.prim_func
+    def program(A: T.Tensor((96,), dtype), trips: T.int32, B: T.Tensor((2,), dtype)):
+        with T.Kernel(1, threads=96):
+            F = T.alloc_fragment((96,), dtype)
+            S = T.alloc_shared((2,), dtype)
+            T.copy(A, F)
+            T.clear(S)
+            for _ in T.serial(trips):
+                for i in T.Parallel(96):
+                    if sums:
+                        T.atomic_add(S[1], F[i])
+                    else:
+                        T.atomic_max(S[1], F[i])
+            T.copy(S, B)
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sums"), [("float32", True), ("float64", True), ("int64", True), ("int64", False), ("float16", True)]
+)
+def test_iterations_of_loops_that_begin_with_atomics(run, dtype, sums):
+    """Threads that are through and threads that try again count them apart."""
+    A = np.random.default_rng().integers(0, 3, 96).astype(dtype)
+    for trips in (1, 2, 7):
+        B = np.full(2, 99, dtype)
+        run(_begins_with_atomics(dtype, sums), A, trips, B)
+        np.testing.assert_array_equal(B, [0, A.sum() * trips if sums else A.max()])
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "sm_120"])
+@pytest.mark.parametrize(("dtype", "sums"), [("float32", True), ("int64", False)])
+def test_threads_meet_before_iterations_are_counted(dtype, sums, chip):
+    sass = tilec.compile(_begins_with_atomics(dtype, sums), target=chip, backend="nvptx").get_sass()
+    after = sass[sass.index("ATOMS.CAST.SPIN") :]
+    counted = after.find("UIADD3")
+    assert counted == -1 or after.index("BSYNC") < counted

@@ -4,8 +4,9 @@
 // library is needed to build this. The entry points declared here are those of
 // nvJitLink.h and cuda.h.
 //
-// A cubin in which a kernel loses its stack pointer (StackPointer.h) or clears
-// sums in a product (ClearedSums.h) is made once more, without optimisations.
+// A cubin in which a kernel loses its stack pointer (StackPointer.h), clears
+// sums in a product (ClearedSums.h) or counts iterations for threads that are
+// not in step (SharedAtomics.h) is made once more, without optimisations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #include "tl/Support/Environment.h"
 #include "tl/Support/RunProgram.h"
 #include "tl/Target/Cubin/ClearedSums.h"
+#include "tl/Target/Cubin/SharedAtomics.h"
 #include "tl/Target/Cubin/StackPointer.h"
 #include "tl/Target/Cubin/Toolchain.h"
 #include "llvm/ADT/STLExtras.h"
@@ -417,6 +419,9 @@ static StringRef findFault(StringRef cubin, ArrayRef<StringRef> ptx) {
     return "loses the stack pointer";
   if (clearsSumsByCondition(cubin))
     return "loses sums of products of `float64`";
+  if (countsTriesOfAtomics(cubin))
+    return "loses iterations of loops that begin with atomic operations on "
+           "shared memory";
   return "";
 }
 

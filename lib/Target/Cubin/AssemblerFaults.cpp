@@ -276,6 +276,32 @@ static std::string subtractProduct(const PTXStatement &difference) {
                        type, operands[0], operands[2], operands[1]);
 }
 
+/// Guards an atomic operation on shared memory that ptxas makes a loop of, by a
+/// predicate that is always true: the number of a lane is below 32. A loop of
+/// the program that begins with such an operation shares its head with the loop
+/// that tries again (`ATOMS.CAST.SPIN`). Then threads that are through and
+/// those that try again do not meet before the program's loop ends, which is
+/// counted in a register that a warp has one of (`UIADD3 UR6, UR6, -0x1`), for
+/// all of them together: some iterations are lost, or 2^32 more are done. The
+/// predicate costs nothing. Operations that have a guard already stay.
+static std::string guardSharedAtomic(const PTXStatement &atomic) {
+  SmallVector<StringRef> parts;
+  atomic.name.split(parts, '.');
+  bool isAtomic = parts.front() == "atom" || parts.front() == "red";
+  if (!isAtomic || !atomic.guard.empty() || is_contained(parts, "global"))
+    return {};
+  // These are instructions of their own: integers of 32 bits, and exchanges.
+  StringRef type = parts.back();
+  if ((type.size() == 3 && type.ends_with("32") && type != "f32") ||
+      is_contained(parts, "exch") || is_contained(parts, "cas"))
+    return {};
+  return llvm::formatv("{{\n\t.reg .b32 %lane;\n\t.reg .pred %always;\n"
+                       "\tmov.u32 %lane, %laneid;\n"
+                       "\tsetp.lt.u32 %always, %lane, 32;\n"
+                       "\t@%always {0}{1};\n\t}",
+                       atomic.name, atomic.operands);
+}
+
 /// Returns how many bits a register has, which the names that LLVM and NVVM
 /// give tell; 0 if it is none of theirs.
 static unsigned widthOfRegister(StringRef name) {
@@ -334,7 +360,7 @@ std::string tl::avoidAssemblerFaults(StringRef ptx) {
   if (hasDoubleMatrices(ptx))
     rules.push_back(selectDoubleByMask);
   rules.append({subtractProduct, unpackSum, compareWithoutSign, chooseAbsolute,
-                convertPairsOfTheirOwn, storeCopiesOfParts});
+                convertPairsOfTheirOwn, guardSharedAtomic, storeCopiesOfParts});
 
   std::string result;
   result.reserve(ptx.size());

@@ -198,6 +198,33 @@ TEST(AssemblerFaults, PairsAreTakenAwayByProducts) {
     EXPECT_EQ(avoidAssemblerFaults(other), other);
 }
 
+TEST(AssemblerFaults, AtomicsOnSharedMemoryAreGuarded) {
+  auto guarded = [](llvm::StringRef text) {
+    return "{\n\t.reg .b32 %lane;\n\t.reg .pred %always;\n"
+           "\tmov.u32 %lane, %laneid;\n\tsetp.lt.u32 %always, %lane, 32;\n"
+           "\t@%always " +
+           text.str() + "\n\t}";
+  };
+  for (llvm::StringRef text : {
+           "red.relaxed.cta.shared.add.f32 [%rd1], %r1;",
+           "red.relaxed.gpu.shared.max.s64 \t[%rd1], %rd2;",
+           "red.relaxed.cta.shared.and.b64 [%rd1], %rd2;",
+           "atom.acq_rel.cta.shared::cta.add.noftz.f16x2 %r1, [%rd1], %r2;",
+           "atom.add.f64 %rd1, [%rd2], %rd3;",
+       })
+    EXPECT_EQ(avoidAssemblerFaults(text), guarded(text));
+  for (llvm::StringRef text : {
+           "red.relaxed.gpu.global.add.f32 [%rd1], %r1;",
+           "red.relaxed.cta.shared.add.u32 [%rd1], %r1;",
+           "atom.shared.inc.u32 %r1, [%rd1], %r2;",
+           "atom.relaxed.cta.shared.exch.b64 %rd1, [%rd2], %rd3;",
+           "atom.relaxed.cta.shared.cas.b64 %rd1, [%rd2], %rd3, %rd4;",
+           "@%p1 red.relaxed.cta.shared.add.f32 [%rd1], %r1;",
+           "redux.sync.add.s32 %r1, %r2, %r3;",
+       })
+    EXPECT_EQ(avoidAssemblerFaults(text), text);
+}
+
 TEST(AssemblerFaults, PackedSumsAreTakenApart) {
   EXPECT_EQ(avoidAssemblerFaults("\tadd.s16x2 \t%r1, %r2, %r3;\n\tret;\n"),
             "\t{\n\t.reg .b16 %a0, %a1, %b0, %b1;\n"
