@@ -2,6 +2,13 @@
 //
 // See SharedLives.h.
 //
+// Which phase a wait is for is not known here. So what completes a phase of an
+// mbarrier is taken to be under way until no wait for that mbarrier, or one set
+// up with it, can follow. That is sound because whatever is under way there is
+// still waited for: the end of the kernel must not come before, which
+// tl-verify-sync proves. It also proves of buffers that share bytes that each is
+// complete, and known to be, where the next one is written.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/SharedLives.h"
@@ -28,9 +35,7 @@ public:
 
   void run() {
     number();
-    Forward start{BitVector(buffers.size()), {}};
-    for (BitVector &bits : start.underWay)
-      bits.resize(buffers.size());
+    Forward start = makeForward();
     walkForward(kernel.getBody().front(), start);
     BitVector none(buffers.size());
     walkBackward(kernel.getBody().front(), none);
@@ -53,7 +58,9 @@ private:
 
   struct Forward {
     BitVector touched;
-    std::array<BitVector, kCompletions> underWay;
+    /// For each completion, and behind these for each buffer that is mbarriers,
+    /// with phases of which it completes.
+    SmallVector<BitVector, 0> underWay;
 
     bool add(const Forward &other) {
       bool changed = addBits(touched, other.touched);
@@ -131,12 +138,14 @@ private:
       if (auto *access = std::get_if<Access>(&event)) {
         std::optional<unsigned> index = getIndex(access->buffer);
         if (index && access->completion != Completion::AtOp)
-          underWay(state, access->completion).set(*index);
+          startOf(*access, state).set(*index);
         continue;
       }
       const Sync &sync = std::get<Sync>(event);
       if (sync.kind == Sync::Kind::WaitPhase) {
         step.needed |= underWay(state, Completion::Phase);
+        if (std::optional<unsigned> barriers = getIndex(sync.barrier))
+          step.needed |= state.underWay[kCompletions + *barriers];
       } else if (sync.kind == Sync::Kind::WaitGroups) {
         BitVector &waited = underWay(state, sync.group);
         addNeeded(step, waited);
@@ -157,10 +166,23 @@ private:
     return state.underWay[static_cast<size_t>(completion)];
   }
 
+  /// Where it is kept that `access` is under way. What is not known to complete
+  /// a phase of the block's own mbarriers is completed by any wait for one.
+  BitVector &startOf(const Access &access, Forward &state) {
+    if (access.completion == Completion::Phase && access.barrier &&
+        !isMapped(access.barrier))
+      if (std::optional<unsigned> barriers = getIndex(access.barrier))
+        return state.underWay[kCompletions + *barriers];
+    return underWay(state, access.completion);
+  }
+
+  Forward makeForward() const {
+    BitVector none(buffers.size());
+    return {none, SmallVector<BitVector, 0>(kCompletions + none.size(), none)};
+  }
+
   void flowForward(Operation *op, Forward &state) {
-    Forward empty{BitVector(buffers.size()), {}};
-    for (BitVector &bits : empty.underWay)
-      bits.resize(buffers.size());
+    Forward empty = makeForward();
     llvm::SmallMapVector<Region *, Forward, 2> starts, ends;
     for (Region &region : op->getRegions())
       starts[&region] = ends[&region] = empty;

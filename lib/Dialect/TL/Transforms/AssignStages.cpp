@@ -133,13 +133,18 @@ static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
 /// the registers of its own warps, so that a warp more costs as many as four.
 static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
 
-/// Bytes of shared memory that the copies of a loop fill, in all its slots.
-static int64_t getRingBytes(PipelinedOp loop) {
+/// Bytes of shared memory that the copies of loops fill, in all their slots.
+/// Loops over the same tiles, one behind the other, have their slots in common.
+static int64_t getRingBytes(ArrayRef<PipelinedOp> loops) {
   int64_t bytes = 0;
-  for (auto copy : loop.getBody().getOps<CopyOp>())
-    if (runsAhead(copy))
-      bytes += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
-  return bytes * loop.getStages();
+  DenseSet<std::pair<Value, int64_t>> rings;
+  for (PipelinedOp loop : loops)
+    for (auto copy : loop.getBody().getOps<CopyOp>())
+      if (runsAhead(copy) &&
+          rings.insert({copy.getTarget(), loop.getStages()}).second)
+        bytes += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>()) *
+                 loop.getStages();
+  return bytes;
 }
 
 static bool multipliesByWarpGroups(PipelinedOp loop) {
@@ -163,13 +168,11 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
                                   ArrayRef<PipelinedOp> loops,
                                   const Target &target,
                                   bool canChangeRegisters) {
-  int64_t threads = getNumThreads(kernel), bytes = 0;
+  int64_t threads = getNumThreads(kernel), bytes = getRingBytes(loops);
   bool isLate = llvm::any_of(loops, hasLateGemm);
-  for (PipelinedOp loop : loops) {
+  for (PipelinedOp loop : loops)
     if (loop.getStages() < (hasLateGemm(loop) ? kMinStagesIfLate : kMinStages))
       return {};
-    bytes += getRingBytes(loop);
-  }
   int64_t fragments = countFragmentRegisters(kernel);
   bool isAlone =
       2 * bytes > target.getSharedMemoryLimit() ||

@@ -40,6 +40,12 @@
 // is released before what its products have computed is used, and the late
 // pipe's slot k - 1 before the first statement that waits for the late gemm.
 //
+// Loops that fill the same tiles, in as many slots and by the same engine, have
+// one pipe, wherever they stand: they come one after the other, and each goes on
+// where the one before stopped. So they need no more shared memory than one, and
+// a role that fills may run ahead into the next loop while the last slots of
+// the one before are still read.
+//
 // One thread starts bulk copies, so the refill comes last, where it delays
 // nobody, and a product of iteration k - 1 has had the time of iteration k to
 // end. With `cp.async` every thread copies, so the refill comes before the
@@ -51,9 +57,14 @@
 //    the reads of their slots matters;
 //  - slots take turns: a run of n iterations fills n slots and waits for n, as
 //    each fill is guarded by the very bound that the loop has, so that slot and
-//    phase at its end are those at which the next run must begin. Where the
-//    loop stands in another one they are carried there; the prologue acquires
-//    what it fills;
+//    phase at its end are those at which the next run must begin, of this loop
+//    or of another one with its pipe, also if n is 0 or less than the slots.
+//    Runs leave them to each other in variables, which become values that all
+//    control flow around passes on; the prologue acquires what it fills;
+//  - no loop that fills a tile ahead stands in another one that does
+//    (tl-assign-stages), so that no run begins within a run of the same pipe.
+//    Whatever else loops over one tile differ in, such as which copy comes
+//    first, what they read, or how often, is no matter of slots;
 //  - a gemm is done late only where no statement can tell (DelayedGemm.cpp),
 //    and as often as before: once for each iteration, none if there is none;
 //  - a slot is waited for before it is read, released when it is read no more,
@@ -62,6 +73,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SlotPromotion.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Locations.h"
@@ -71,11 +83,13 @@
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include <list>
 
 #define DEBUG_TYPE "tl-expand-pipeline"
 
@@ -88,118 +102,60 @@ using namespace mlir;
 using namespace tl;
 
 //===----------------------------------------------------------------------===//
-// Carrying values through the loops around
+// What loops over the same tiles have in common
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Makes `firsts`, values from outside of all loops, the initial values of
-/// variables that `op` changes to `lasts`: each run of `op` begins with what
-/// the run before left.
-class StateCarrier {
-public:
-  StateCarrier(MLIRContext *context) : rewriter(context) {}
+/// What a loop fills ahead, and how. Loops of which all of this is the same,
+/// one behind the other, have their pipes in common.
+struct Tiles {
+  CopyEngine engine;
+  int64_t stages;
+  /// Buffers, each with whether it is for a delayed gemm, and whether blocks of
+  /// a cluster fetch it together; in an order that serves comparison only.
+  SmallVector<std::tuple<const void *, bool, bool>> buffers;
 
-  void carry(Operation *op, ArrayRef<Value> firsts, SmallVector<Value> lasts) {
-    Operation *parent = op->getParentOp();
-    while (!isa<gpu::GPUFuncOp>(parent)) {
-      Operation *next = parent->getParentOp();
-      Region *region = op->getParentRegion();
-      if (auto loop = dyn_cast<scf::ForOp>(parent))
-        op = carryThroughFor(loop, firsts, lasts);
-      else if (auto branch = dyn_cast<scf::IfOp>(parent))
-        op = carryThroughIf(branch, region, firsts, lasts);
-      else
-        op = carryThroughWhile(cast<scf::WhileOp>(parent), region, firsts,
-                               lasts);
-      lasts.clear();
-      llvm::append_range(lasts, op->getResults().take_back(firsts.size()));
-      parent = next;
-    }
-  }
+  static Tiles of(PipelinedOp loop);
+  bool operator==(const Tiles &) const = default;
+};
 
-private:
-  Operation *carryThroughFor(scf::ForOp loop, ArrayRef<Value> firsts,
-                             ArrayRef<Value> lasts) {
-    SmallVector<Location> places = llvm::map_to_vector(
-        loop.getBody()->getArguments(),
-        [](BlockArgument argument) { return argument.getLoc(); });
-    for (Value first : firsts)
-      places.push_back(first.getLoc());
-    rewriter.setInsertionPoint(loop);
-    auto grown = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-        rewriter, firsts, /*replaceInitOperandUsesInLoop=*/true,
-        [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
-          return SmallVector<Value>(lasts);
-        }));
-    for (auto [argument, place] :
-         llvm::zip_equal(grown.getBody()->getArguments(), places))
-      argument.setLoc(place);
-    return grown;
-  }
-
-  Operation *carryThroughIf(scf::IfOp branch, Region *region,
-                            ArrayRef<Value> firsts, ArrayRef<Value> lasts) {
-    SmallVector<Type> types(branch.getResultTypes());
-    llvm::append_range(types, TypeRange(firsts));
-    bool isThen = region == &branch.getThenRegion();
-    rewriter.setInsertionPoint(branch);
-    auto grown =
-        scf::IfOp::create(rewriter, branch.getLoc(), types,
-                          branch.getCondition(), /*withElseRegion=*/true);
-    auto take = [&](Region &from, Region &to, ArrayRef<Value> values) {
-      if (!from.empty()) {
-        to.takeBody(from);
-      } else if (to.front().empty()) {
-        rewriter.setInsertionPointToEnd(&to.front());
-        scf::YieldOp::create(rewriter, branch.getLoc());
-      }
-      Operation *yield = to.front().getTerminator();
-      yield->insertOperands(yield->getNumOperands(), values);
-    };
-    take(branch.getThenRegion(), grown.getThenRegion(),
-         isThen ? lasts : firsts);
-    take(branch.getElseRegion(), grown.getElseRegion(),
-         isThen ? firsts : lasts);
-    rewriter.replaceOp(branch,
-                       grown.getResults().take_front(branch.getNumResults()));
-    return grown;
-  }
-
-  Operation *carryThroughWhile(scf::WhileOp loop, Region *region,
-                               ArrayRef<Value> firsts, ArrayRef<Value> lasts) {
-    SmallVector<Value> inits(loop.getInits());
-    llvm::append_range(inits, firsts);
-    SmallVector<Type> types(loop.getResultTypes());
-    llvm::append_range(types, TypeRange(firsts));
-    bool isBefore = region == &loop.getBefore();
-    rewriter.setInsertionPoint(loop);
-    auto grown = scf::WhileOp::create(rewriter, loop.getLoc(), types, inits);
-    auto take = [&](Region &from, Region &to, bool changes) {
-      to.takeBody(from);
-      Operation *end = to.front().getTerminator();
-      for (auto [from, last] : llvm::zip_equal(firsts, lasts)) {
-        Value first = from;
-        Value argument = to.addArgument(first.getType(), first.getLoc());
-        first.replaceUsesWithIf(argument, [&](OpOperand &use) {
-          return to.isAncestor(use.getOwner()->getParentRegion());
-        });
-        // `last` may have been `first` itself.
-        Value passed = !changes || last == first ? argument : last;
-        end->insertOperands(end->getNumOperands(), passed);
-      }
-    };
-    take(loop.getBefore(), grown.getBefore(), isBefore);
-    take(loop.getAfter(), grown.getAfter(), !isBefore);
-    rewriter.replaceOp(loop,
-                       grown.getResults().take_front(loop.getNumResults()));
-    return grown;
-  }
-
-  IRRewriter rewriter;
+/// The pipes of loops over the same tiles.
+struct CommonPipes {
+  Tiles tiles;
+  Value main, late;                    ///< `late` is for the delayed gemm
+  llvm::MapVector<Value, Value> rings; ///< of buffers
+  SmallVector<Value> first;            ///< slot, and phase of bulk copies
+  /// The same as variables in memory, in which each run of a loop leaves them
+  /// to the next one. None if there is one run, or if it need not know.
+  SmallVector<Value> carried;
 };
 
 } // namespace
+
+static std::optional<DelayedGemm> findDelayed(PipelinedOp loop) {
+  std::string reason;
+  std::optional<DelayedGemm> found = DelayedGemm::of(loop, reason);
+  return found && found->gemm->hasAttr(kDelayedAttr) ? found : std::nullopt;
+}
+
+/// True if the copy is for the gemm that is done an iteration late.
+static bool isForDelayed(CopyOp copy, std::optional<DelayedGemm> delayed) {
+  return delayed && (copy.getTarget() == delayed->gemm.getA() ||
+                     copy.getTarget() == delayed->gemm.getB());
+}
+
+Tiles Tiles::of(PipelinedOp loop) {
+  Tiles tiles{*getEngine(loop), static_cast<int64_t>(loop.getStages()), {}};
+  std::optional<DelayedGemm> delayed = findDelayed(loop);
+  for (auto copy : loop.getBody().getOps<CopyOp>())
+    if (runsAhead(copy))
+      tiles.buffers.push_back({copy.getTarget().getAsOpaquePointer(),
+                               isForDelayed(copy, delayed),
+                               copy.getMulticast()});
+  llvm::sort(tiles.buffers);
+  return tiles;
+}
 
 //===----------------------------------------------------------------------===//
 // Rewriting one loop
@@ -209,30 +165,29 @@ namespace {
 
 class Expander {
 public:
-  explicit Expander(PipelinedOp loop)
-      : loop(loop), stages(loop.getStages()),
-        isBulk(getEngine(loop) == CopyEngine::Bulk),
-        carries(isBulk && loop->getParentOfType<LoopLikeOpInterface>()),
-        builder(loop), loc(loop.getLoc()) {
-    std::string reason;
-    if (std::optional<DelayedGemm> found = DelayedGemm::of(loop, reason);
-        found && found->gemm->hasAttr(kDelayedAttr))
-      delayed = found;
+  /// `common` are the loop's pipes, which it makes if it is the first to run.
+  Expander(PipelinedOp loop, CommonPipes &common)
+      : loop(loop), common(common), stages(loop.getStages()),
+        isBulk(getEngine(loop) == CopyEngine::Bulk), builder(loop),
+        loc(loop.getLoc()), delayed(findDelayed(loop)) {
     hasRoles = isBulk && loop->getParentOfType<gpu::GPUFuncOp>()->hasAttr(
                              kSpecializeAttr);
     for (auto copy : loop.getBody().getOps<CopyOp>())
       if (runsAhead(copy))
-        (isForDelayed(copy) ? late : main).copies.push_back(copy);
+        (isForDelayed(copy, delayed) ? late : main).copies.push_back(copy);
   }
 
-  void run() {
+  /// `isCarried`: another run begins where this one ends.
+  void run(bool isCarried) {
     hoistBuffers();
     collectOffsets(main);
     collectOffsets(late);
-    makeState();
-    makePipe(main);
+    if (!common.main)
+      makePipes(isCarried);
+    main.pipe = common.main;
+    late.pipe = common.late;
+    readState();
     if (delayed) {
-      makePipe(late);
       if (!hasRoles)
         emitDelayedPrologue();
       emitDelayedLoop();
@@ -251,11 +206,11 @@ public:
     for (Pipe *pipe : {&main, &late})
       if (pipe->pipe)
         PipeDrainOp::create(builder, loc, pipe->pipe);
-    if (carries)
-      StateCarrier(loop.getContext())
-          .carry(steady, first, SmallVector<Value>(steady->getResults()));
+    for (auto [variable, last] :
+         llvm::zip(common.carried, steady->getResults()))
+      memref::StoreOp::create(builder, loc, last, variable);
     loop.erase();
-    for (auto &[buffer, ring] : rings)
+    for (auto &[buffer, ring] : common.rings)
       if (buffer.use_empty())
         buffer.getDefiningOp()->erase();
   }
@@ -279,11 +234,6 @@ private:
       }
   }
 
-  bool isForDelayed(CopyOp copy) {
-    return delayed && (copy.getTarget() == delayed->gemm.getA() ||
-                       copy.getTarget() == delayed->gemm.getB());
-  }
-
   /// What computes where the copies read, in the body's order, so that operands
   /// come before their users.
   void collectOffsets(Pipe &pipe) {
@@ -302,9 +252,16 @@ private:
     return OpBuilder::atBlockBegin(&kernel.getBody().front());
   }
 
+  void makePipes(bool isCarried) {
+    makeState(isCarried && isBulk);
+    common.main = makePipe(main);
+    if (delayed)
+      common.late = makePipe(late);
+  }
+
   /// A pipe with a ring for each buffer, at the start of the kernel: there they
   /// are set up once, however often the loop runs.
-  void makePipe(Pipe &pipe) {
+  Value makePipe(Pipe &pipe) {
     OpBuilder atStart = atStartOfKernel();
     SmallVector<Value> values;
     for (CopyOp copy : pipe.copies) {
@@ -318,21 +275,39 @@ private:
                                                   type.getMemorySpace()),
                                   alloc.getLayoutAttr(), /*offset=*/nullptr);
       ring->setAttr(kRingAttr, atStart.getUnitAttr());
-      rings[alloc.getResult()] = ring;
+      common.rings[alloc.getResult()] = ring;
       values.push_back(ring);
     }
-    pipe.pipe = PipeOp::create(
+    return PipeOp::create(
         atStart, loc,
         PipeType::get(loop.getContext(), *getEngine(loop), stages), values);
   }
 
-  /// The slot and phase with which the loop begins.
-  void makeState() {
+  /// The slot and phase with which the first run begins.
+  void makeState(bool isCarried) {
     OpBuilder atStart = atStartOfKernel();
-    first.push_back(arith::ConstantIndexOp::create(atStart, named("slot"), 0));
+    common.first.push_back(
+        arith::ConstantIndexOp::create(atStart, named("slot"), 0));
     if (isBulk)
-      first.push_back(
+      common.first.push_back(
           arith::ConstantIntOp::create(atStart, named("phase"), 0, 32));
+    if (!isCarried)
+      return;
+    for (Value first : common.first) {
+      Value variable = memref::AllocaOp::create(
+          atStart, first.getLoc(), MemRefType::get({}, first.getType()));
+      memref::StoreOp::create(atStart, loc, first, variable);
+      common.carried.push_back(variable);
+    }
+  }
+
+  /// The slot and phase with which this run begins.
+  void readState() {
+    if (common.carried.empty())
+      first = common.first;
+    for (Value variable : common.carried)
+      first.push_back(
+          memref::LoadOp::create(builder, variable.getLoc(), variable));
   }
 
   Location named(StringRef name) {
@@ -342,14 +317,15 @@ private:
   Value rotate(Value slot, int64_t by) {
     if (by == 0)
       return slot;
-    if (slot == first[0] && !carries)
+    if (slot == first[0] && common.carried.empty())
       return arith::ConstantIndexOp::create(builder, loc, by);
     return RotateOp::create(builder, loc, slot, by, stages);
   }
 
   Value slotOf(Value buffer, Value slot) {
     auto type = cast<MemRefType>(buffer.getType());
-    return SlotOp::create(builder, loc, type, rings.lookup(buffer), slot);
+    return SlotOp::create(builder, loc, type, common.rings.lookup(buffer),
+                          slot);
   }
 
   /// Starts the copies of the iteration that comes `ahead` after `index` into
@@ -670,7 +646,7 @@ private:
       copy.erase();
     body.getTerminator()->erase();
     body.getArgument(0).replaceAllUsesWith(index);
-    for (auto &[buffer, ring] : rings) {
+    for (auto &[buffer, ring] : common.rings) {
       Value view = slotOf(buffer, slot);
       buffer.replaceUsesWithIf(view, [&](OpOperand &use) {
         return loop->isProperAncestor(use.getOwner());
@@ -681,19 +657,16 @@ private:
   }
 
   PipelinedOp loop;
+  CommonPipes &common;
   int64_t stages;
   bool isBulk;
   /// One role will fill the slots, and another one read them.
   bool hasRoles = false;
-  /// A later run of the loop begins where this one ends. Groups of copies have
-  /// no phase, so that each run can begin with slot 0.
-  bool carries;
   OpBuilder builder;
   Location loc;
   std::optional<DelayedGemm> delayed;
-  Pipe main, late; ///< `late` is for the delayed gemm
-  llvm::MapVector<Value, Value> rings;
-  SmallVector<Value> first; ///< slot, and phase of bulk copies
+  Pipe main, late;
+  SmallVector<Value> first; ///< slot and phase with which this run begins
   Operation *steady;        ///< what leaves the next slot and phase
 };
 
@@ -726,17 +699,61 @@ static PipelinedOp findLoop(Operation *root) {
   return found;
 }
 
+/// True if a loop that is still to be expanded, other than `except`, fills
+/// `tiles`.
+static bool isFilledLater(const Tiles &tiles, Operation *root,
+                          PipelinedOp except = nullptr) {
+  return root
+      ->walk([&](PipelinedOp loop) {
+        return loop != except && getEngine(loop) && Tiles::of(loop) == tiles
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct ExpandPipelinePass
     : tl::impl::ExpandPipelinePassBase<ExpandPipelinePass> {
   void runOnOperation() override {
-    // Outer loops first: what an inner one carries must pass through `scf` ops.
-    while (PipelinedOp loop = findLoop(getOperation())) {
-      if (getEngine(loop))
-        Expander(loop).run();
-      else
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      expandAll(kernel);
+  }
+
+private:
+  void expandAll(gpu::GPUFuncOp kernel) {
+    // Those that loops which are still to be expanded have in common.
+    std::list<CommonPipes> known;
+    SetVector<Value> carried;
+    // Outer loops first: they clone those inside.
+    while (PipelinedOp loop = findLoop(kernel)) {
+      if (!getEngine(loop)) {
         makeSerial(loop);
+        continue;
+      }
+      CommonPipes &pipes = findPipes(Tiles::of(loop), known);
+      bool isAgain = loop->getParentOfType<LoopLikeOpInterface>() ||
+                     isFilledLater(pipes.tiles, kernel, loop);
+      Expander(loop, pipes).run(isAgain);
+      carried.insert_range(pipes.carried);
+      // Others may come to lie where a buffer did that is gone.
+      known.remove_if([&](const CommonPipes &pipes) {
+        return !isFilledLater(pipes.tiles, kernel);
+      });
     }
+    promoteSlots(std::move(carried), kernel.getBody().front());
+  }
+
+  /// Those of `known` for `tiles`; new ones, which are empty, if there are
+  /// none.
+  static CommonPipes &findPipes(const Tiles &tiles,
+                                std::list<CommonPipes> &known) {
+    for (CommonPipes &pipes : known)
+      if (pipes.tiles == tiles)
+        return pipes;
+    CommonPipes &made = known.emplace_back();
+    made.tiles = tiles;
+    return made;
   }
 };
 } // namespace

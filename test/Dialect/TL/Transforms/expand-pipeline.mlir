@@ -190,6 +190,105 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Loops over the same tiles have one pipe, in whatever order they fill them:
+  // the second one goes on where the first one stopped, and is not in a loop.
+  // CHECK-LABEL: gpu.func @in_turn(
+  // CHECK-COUNT-2: tl.alloc layout({{.*}}) {tl.ring}
+  // CHECK:         %[[PIPE:.+]] = tl.pipe rings(%[[RINGA:.+]], %[[RINGB:.+]] : {{.*}}) : <bulk, 3>
+  // CHECK-NOT:     tl.pipe rings
+  // CHECK-NOT:     tl.alloc layout
+  // CHECK:         %[[END:.+]]:2 = scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (index, i32) {
+  // CHECK:         tl.pipe_drain %[[PIPE]]
+  // CHECK:         %[[BRANCH:.+]]:2 = scf.if %{{.+}} -> (index, i32) {
+  // CHECK-NEXT:      tl.pipe_acquire %[[PIPE]][%[[END]]#0] count(2)
+  // CHECK:           tl.slot %[[RINGB]][%[[END]]#0]
+  // CHECK:           tl.slot %[[RINGA]][%[[END]]#0]
+  // CHECK:           %[[END2:.+]]:2 = scf.for {{.*}} iter_args(%{{.+}} = %[[END]]#0, %{{.+}} = %[[END]]#1)
+  // CHECK:           tl.pipe_drain %[[PIPE]]
+  // CHECK:           scf.yield %[[END2]]#0, %[[END2]]#1
+  // CHECK-NEXT:    } else {
+  // CHECK-NEXT:      scf.yield %[[END]]#0, %[[END]]#1
+  // CHECK:         scf.for {{.*}} iter_args(%[[S:.+]] = %[[BRANCH]]#0, %[[P:.+]] = %[[BRANCH]]#1)
+  // CHECK:           tl.pipe_acquire %[[PIPE]][%[[S]]] count(2)
+  // CHECK:           scf.for {{.*}} iter_args(%{{.+}} = %[[S]], %{{.+}} = %[[P]])
+  gpu.func @in_turn(%A: !A, %n: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %b = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %A[%k, %c0] to %b tile(64, 64) {tl.ahead} : !A to !tile
+      tl.gemm %a, %b, %acc plan(<mma, warps_m = 2, warps_n = 2>) : !tile, !tile, !acc
+    }
+    scf.if %c {
+      tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+        tl.copy %A[%k, %k] to %b tile(64, 64) {tl.ahead} : !A to !tile
+        tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+        tl.gemm %b, %a, %acc plan(<mma, warps_m = 2, warps_n = 2>) : !tile, !tile, !acc
+      }
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %i stages(3) attributes {tl.engine = "bulk"} {
+        tl.copy %A[%i, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+        tl.copy %A[%k, %i] to %b tile(64, 64) {tl.ahead} : !A to !tile
+        tl.gemm %a, %b, %acc plan(<mma, warps_m = 2, warps_n = 2>) : !tile, !tile, !acc
+      }
+    }
+    gpu.return
+  }
+
+  // Groups begin with slot 0 in each loop, in the same ring.
+  // CHECK-LABEL: gpu.func @groups_in_turn(
+  // CHECK:         %[[PIPE:.+]] = tl.pipe rings
+  // CHECK-NOT:     tl.pipe rings
+  // CHECK:         %[[ZERO:.+]] = arith.constant 0 : index
+  // CHECK-COUNT-2: tl.pipe_acquire %[[PIPE]][%[[ZERO]]] :
+  gpu.func @groups_in_turn(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "groups"} {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %s to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "groups"} {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %s to %A[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // With other stages, other engines or other tiles beside it, a tile is in a
+  // ring of its own for each loop.
+  // CHECK-LABEL: gpu.func @unlike(
+  // CHECK-COUNT-4: tl.pipe rings
+  // CHECK-NOT:     tl.pipe rings
+  gpu.func @unlike(%A: !A, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %b = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %a to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %a to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "groups"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %a to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %A[%k, %c0] to %b tile(64, 64) {tl.ahead} : !A to !tile
+      tl.copy %a to %A[%k, %c0] tile(64, 64) : !tile to !A
+      tl.copy %b to %A[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
   // A pipeline in a pipeline: the inner state goes around the outer loop.
   // CHECK-LABEL: gpu.func @nested(
   // CHECK-COUNT-2: tl.pipe rings

@@ -143,6 +143,76 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A ring ends with the last wait for its own mbarriers: the next one takes its
+  // place, whatever that one waits for.
+  // CHECK-LABEL: gpu.func @rings_in_turn
+  // CHECK-SAME:      tl.shared = 24624 : i64
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<3x64x64xf16
+  // CHECK:         tl.alloc layout({{.*}}) offset(0) : memref<3x64x64xf16
+  gpu.func @rings_in_turn(%A: memref<64x64xf16>, %n: index, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %first = tl.alloc layout(#swizzled) : !ring
+    %second = tl.alloc layout(#swizzled) : !ring
+    %full = tl.alloc_barriers arrivals(1) : !bars
+    %other = tl.alloc_barriers arrivals(1) : !bars
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = tl.slot %first[%c0] : !ring to !tile
+      tl.copy %A to %slot tile(64, 64) async bulk barrier(%full[%c0] : !bars) : memref<64x64xf16> to !tile
+      tl.wait_barrier %full[%c0] parity(%p) : !bars
+      tl.copy %slot to %A tile(64, 64) : !tile to memref<64x64xf16>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = tl.slot %second[%c0] : !ring to !tile
+      tl.copy %A to %slot tile(64, 64) async bulk barrier(%other[%c0] : !bars) : memref<64x64xf16> to !tile
+      tl.wait_barrier %other[%c0] parity(%p) : !bars
+      tl.copy %slot to %A tile(64, 64) : !tile to memref<64x64xf16>
+    }
+    gpu.return
+  }
+
+  // Not where the first one is still waited for when the second one is filled,
+  // as it is where a role runs ahead. Nor where a loop comes back to both.
+  // CHECK-LABEL: gpu.func @rings_at_once
+  // CHECK-SAME:      tl.shared = 49200 : i64
+  gpu.func @rings_at_once(%A: memref<64x64xf16>, %n: index, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %first = tl.alloc layout(#swizzled) : !ring
+    %second = tl.alloc layout(#swizzled) : !ring
+    %full = tl.alloc_barriers arrivals(1) : !bars
+    %other = tl.alloc_barriers arrivals(1) : !bars
+    %a = tl.slot %first[%c0] : !ring to !tile
+    tl.copy %A to %a tile(64, 64) async bulk barrier(%full[%c0] : !bars) : memref<64x64xf16> to !tile
+    %b = tl.slot %second[%c0] : !ring to !tile
+    tl.copy %A to %b tile(64, 64) async bulk barrier(%other[%c0] : !bars) : memref<64x64xf16> to !tile
+    scf.for %i = %c0 to %n step %c1 {
+      tl.wait_barrier %full[%c0] parity(%p) : !bars
+    }
+    tl.wait_barrier %other[%c0] parity(%p) : !bars
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @rings_in_a_loop
+  // CHECK-SAME:      tl.shared = 49200 : i64
+  gpu.func @rings_in_a_loop(%A: memref<64x64xf16>, %n: index, %p: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %first = tl.alloc layout(#swizzled) : !ring
+    %second = tl.alloc layout(#swizzled) : !ring
+    %full = tl.alloc_barriers arrivals(1) : !bars
+    %other = tl.alloc_barriers arrivals(1) : !bars
+    scf.for %i = %c0 to %n step %c1 {
+      %a = tl.slot %first[%c0] : !ring to !tile
+      tl.copy %A to %a tile(64, 64) async bulk barrier(%full[%c0] : !bars) : memref<64x64xf16> to !tile
+      tl.wait_barrier %full[%c0] parity(%p) : !bars
+      %b = tl.slot %second[%c0] : !ring to !tile
+      tl.copy %A to %b tile(64, 64) async bulk barrier(%other[%c0] : !bars) : memref<64x64xf16> to !tile
+      tl.wait_barrier %other[%c0] parity(%p) : !bars
+    }
+    gpu.return
+  }
+
   // A swizzle repeats every 1024 bytes: such buffers start there, so they are
   // placed first, and small ones fill up behind them.
   // CHECK-LABEL: gpu.func @alignment

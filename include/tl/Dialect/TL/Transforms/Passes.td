@@ -327,7 +327,7 @@ def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> 
 
     Guarantees: no `tl.pipelined` is left, and no copy marked `tl.ahead`.
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def RoundFactorsPass : Pass<"tl-round-factors", "::mlir::gpu::GPUModuleOp"> {

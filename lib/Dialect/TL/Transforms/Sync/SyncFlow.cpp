@@ -4,6 +4,7 @@
 #include "SyncStep.h"
 
 #include "tl/Dialect/TL/Analysis/RegionFlow.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -58,23 +59,31 @@ void SyncFlow::executeOp(Operation *op, int role, States &states) {
 // What is no longer asked for
 //===----------------------------------------------------------------------===//
 
+/// True if results of `op` are numbers of their own: whoever asks for them does
+/// not look at what they were made of, as with views, sums and conditions.
+static bool makesNumbers(Operation *op) {
+  return op->getNumRegions() != 0 || isa<RotateOp, NextPhaseOp>(op);
+}
+
 /// The last op of the value's block that has to do with it, directly or by what
 /// is made of it: a view, or a condition that is looked through when a branch
-/// asks for it; null if there is none.
-Operation *SyncFlow::findLastUse(Value value) {
+/// asks for it.
+SyncFlow::LastUse SyncFlow::findLastUse(Value value) {
   auto [place, isNew] = lastUses.try_emplace(value);
   if (!isNew)
     return place->second;
-  Operation *last = nullptr;
+  LastUse last;
   Block *block = value.getParentBlock();
   SetVector<Value> made;
   made.insert(value);
   for (size_t i = 0; i < made.size(); ++i)
     for (Operation *user : made[i].getUsers()) {
-      made.insert_range(user->getResults());
+      if (!makesNumbers(user))
+        made.insert_range(user->getResults());
       Operation *own = block->findAncestorOpInBlock(*user);
-      if (!last || last->isBeforeInBlock(own))
-        last = own;
+      if (!last.op || last.op->isBeforeInBlock(own))
+        last = {own, false};
+      last.isInside |= own == last.op && own != user;
     }
   return lastUses[value] = last;
 }
@@ -85,8 +94,16 @@ bool SyncFlow::isDeadBehind(Operation *op, const void *pointer) {
   Value value = Value::getFromOpaquePointer(pointer);
   if (value.getParentBlock() != op->getBlock())
     return false;
-  Operation *last = findLastUse(value);
+  Operation *last = findLastUse(value).op;
   return !last || !op->isBeforeInBlock(last);
+}
+
+/// The same, from where control has passed into the regions of `op` on.
+bool SyncFlow::isDeadInside(Operation *op, const void *pointer) {
+  if (!isDeadBehind(op, pointer))
+    return false;
+  LastUse last = findLastUse(Value::getFromOpaquePointer(pointer));
+  return last.op != op || !last.isInside;
 }
 
 /// Forgets the numbers that nothing asks for behind `op`, by which states would
@@ -134,8 +151,11 @@ void SyncFlow::executeTogether(ArrayRef<Block *> blocks, States &states) {
     SmallVector<Operation *> ops;
     for (auto [role, op] : llvm::enumerate(next)) {
       for (; op && !proof.facts.joint.contains(op) && !proof.hasFailed();
-           op = op->getNextNode())
+           op = op->getNextNode()) {
         executeOp(op, role, states);
+        if (op->getNumRegions() != 0)
+          dropDead(op, states);
+      }
       if (op)
         ops.push_back(op);
     }
@@ -149,6 +169,8 @@ void SyncFlow::executeTogether(ArrayRef<Block *> blocks, States &states) {
     for (Operation *op : ops)
       leaders[op] = ops.front();
     executeFlow(ops, kBlock, states);
+    for (Operation *op : ops)
+      dropDead(op, states);
     for (Operation *&op : next)
       op = op->getNextNode();
   }
@@ -159,11 +181,14 @@ void SyncFlow::executeTogether(ArrayRef<Block *> blocks, States &states) {
 //===----------------------------------------------------------------------===//
 
 void SyncFlow::executeFlow(Ops ops, int role, States &states) {
+  if (isa<scf::ForOp>(ops.front())) {
+    states = executeFor(ops, role, states);
+    return;
+  }
   States result;
   for (State &state : states.states)
-    result.add(isa<scf::ForOp>(ops.front())  ? executeFor(ops, role, state)
-               : isa<scf::IfOp>(ops.front()) ? executeIf(ops, role, state)
-                                             : executeOther(ops, role, state));
+    result.add(isa<scf::IfOp>(ops.front()) ? executeIf(ops, role, state)
+                                           : executeOther(ops, role, state));
   states = std::move(result);
 }
 
@@ -266,47 +291,58 @@ void SyncFlow::goOn(Ops loops, State &state) const {
   dropTwins(state);
 }
 
-/// The states behind loops, of which a state counts the iterations to come.
-States SyncFlow::executeFor(Ops ops, int role, State &start) {
+/// The states behind loops, of which a state counts the iterations to come. All
+/// states go through together: they tend to meet at the head. What happens to a
+/// record depends on no other one, so that to join states there loses nothing.
+States SyncFlow::executeFor(Ops ops, int role, States &starts) {
   Operation *loop = ops.front();
-  std::optional<Interval> count = countIterations(ops, start);
-  if (count)
-    start.numbers.left[loop] = *count;
-  for (Operation *op : ops) {
-    auto each = cast<scf::ForOp>(op);
-    pass(start, each.getInits(), each.getRegionIterArgs(), nullptr);
-  }
   States heads, after;
-  heads.add(start);
-  std::vector<Numbers> worklist = {heads.states.front().numbers};
+  for (State &start : starts.states) {
+    if (std::optional<Interval> count = countIterations(ops, start))
+      start.numbers.left[loop] = *count;
+    for (Operation *op : ops) {
+      auto each = cast<scf::ForOp>(op);
+      pass(start, each.getInits(), each.getRegionIterArgs(), nullptr);
+      // Else each iteration would be executed for every way to begin.
+      std::erase_if(start.numbers.values, [&](const auto &entry) {
+        return isDeadInside(op, entry.first);
+      });
+    }
+    heads.add(std::move(start));
+  }
+  size_t mostStates = kMaxStates * starts.states.size();
+  std::vector<Numbers> worklist;
+  for (const State &head : llvm::reverse(heads.states))
+    worklist.push_back(head.numbers);
   while (!worklist.empty() && !proof.hasFailed()) {
     Numbers next = worklist.back();
     worklist.pop_back();
     State head = *llvm::find_if(heads.states, [&](const State &state) {
       return state.numbers == next;
     });
-    if (heads.states.size() > kMaxStates) {
+    if (heads.states.size() > mostStates) {
       proof.fail(loop, kTooManyStates);
       break;
     }
-    if (!count || head.numbers.left[loop].low <= 0) {
+    auto left = head.numbers.left.find(loop);
+    bool isCounted = left != head.numbers.left.end();
+    if (!isCounted || left->second.low <= 0) {
       State done = head;
       leave(ops, done);
       after.add(std::move(done));
     }
-    if (count) {
-      Interval &left = head.numbers.left[loop];
-      left.low = std::max<int64_t>(left.low, 1);
-      if (left.isEmpty())
+    if (isCounted) {
+      left->second.low = std::max<int64_t>(left->second.low, 1);
+      if (left->second.isEmpty())
         continue;
     }
     States inside;
     inside.add(std::move(head));
     executeRegions(ops, 0, role, inside);
     for (State &state : inside.states) {
-      if (count) {
-        Interval &left = state.numbers.left[loop];
-        left = limit(left.plus(-1));
+      if (isCounted) {
+        Interval &toCome = state.numbers.left[loop];
+        toCome = limit(toCome.plus(-1));
       }
       goOn(ops, state);
       if (State *changed = heads.add(std::move(state)))

@@ -39,7 +39,7 @@ private:
   void executeFlow(Ops ops, int role, States &states);
   void executeRegions(Ops ops, unsigned number, int role, States &states);
 
-  States executeFor(Ops ops, int role, State &start);
+  States executeFor(Ops ops, int role, States &starts);
   std::optional<Interval> countIterations(Ops ops, const State &start) const;
   Interval limit(Interval left) const;
   void leave(Ops loops, State &state) const;
@@ -50,16 +50,23 @@ private:
   void pass(State &state, mlir::ValueRange values, mlir::ValueRange arguments,
             mlir::Region *left) const;
 
-  mlir::Operation *findLastUse(mlir::Value value);
+  /// An op, or null, and whether the use is in its regions.
+  struct LastUse {
+    mlir::Operation *op = nullptr;
+    bool isInside = false;
+  };
+
+  LastUse findLastUse(mlir::Value value);
   bool isDeadBehind(mlir::Operation *op, const void *pointer);
+  bool isDeadInside(mlir::Operation *op, const void *pointer);
   void dropDead(mlir::Operation *op, States &states);
 
   SyncProof &proof;
   /// What is around asynchronous ops: how often that is executed matters.
   llvm::DenseSet<mlir::Operation *> asynchronous;
   Leaders leaders;
-  /// Of values: the last op of their block that has to do with them, or null.
-  llvm::DenseMap<mlir::Value, mlir::Operation *> lastUses;
+  /// Of values: the last op of their block that has to do with them.
+  llvm::DenseMap<mlir::Value, LastUse> lastUses;
 };
 
 } // namespace tl::sync
