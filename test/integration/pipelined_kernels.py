@@ -312,6 +312,86 @@ def four_in_a_loop(stages):
     return main
 
 
+def loops_in_turn(stages, trips=None, own=False):
+    """Four loops behind each other, whose tiles shared memory does not hold four times; each may have tiles of its own.
+
+    They run `trips` times, or as often as `counts` says.
+    """
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((512, 512), "float16"),
+        B: T.Tensor((512, 512), "float16"),
+        counts: T.Tensor((4,), "int32"),
+        C: T.Tensor((128, 128), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            As = [T.alloc_shared((128, 64), "float16") for _ in range(4 if own else 1)]
+            Bs = [T.alloc_shared((64, 128), "float16") for _ in range(4 if own else 1)]
+            total = T.alloc_fragment((128, 128), "float32")
+            T.clear(total)
+            for loop in T.unroll(4):
+                for k in T.Pipelined(counts[loop] if trips is None else trips, num_stages=stages):
+                    T.copy(A[loop * 128, k * 64], As[loop if own else 0])
+                    T.copy(B[k * 64, loop * 128], Bs[loop if own else 0])
+                    T.gemm(As[loop if own else 0], Bs[loop if own else 0], total)
+            T.copy(total, C)
+
+    return main
+
+
+def loops_of_roles(stages, trips=None):
+    """Loops behind each other in a loop, with tiles so large that a thread of its own starts the copies of both."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((256, 512), "float16"),
+        B: T.Tensor((512, 512), "float16"),
+        counts: T.Tensor((4,), "int32"),
+        C: T.Tensor((256, 512), "float16"),
+    ):
+        with T.Kernel(2, threads=256) as bx:
+            As = T.alloc_shared((128, 64), "float16")
+            Bs = T.alloc_shared((64, 256), "float16")
+            total = T.alloc_fragment((128, 256), "float32")
+            for row in T.serial(2):
+                T.clear(total)
+                for loop in T.unroll(2):
+                    for k in T.Pipelined(counts[2 * row + loop] if trips is None else trips, num_stages=stages):
+                        T.copy(A[row * 128, (loop * 4 + k) * 64], As)
+                        T.copy(B[(loop * 4 + k) * 64, bx * 256], Bs)
+                        T.gemm(As, Bs, total)
+                if counts[row] > 1:
+                    for k in T.Pipelined(counts[row], num_stages=stages):
+                        T.copy(B[k * 64, bx * 256], Bs)
+                        T.copy(A[row * 128, k * 64], As)
+                        T.gemm(As, Bs, total)
+                T.copy(total, C[row * 128, bx * 256])
+
+    return main
+
+
+def loops_in_turn_reference(a, b, counts):
+    """What `loops_in_turn` computes, of arrays or tensors of float32."""
+    total = a[:128, :128] * 0
+    for loop, n in enumerate(counts):
+        columns = slice(loop * 128, loop * 128 + 128)
+        total = total + a[columns, : n * 64] @ b[: n * 64, columns]
+    return total
+
+
+def loops_of_roles_reference(a, b, counts, trips=None):
+    """What `loops_of_roles` computes, of arrays or tensors of float32."""
+    total = a @ b * 0
+    for row in range(2):
+        rows = slice(row * 128, row * 128 + 128)
+        begins = [(256 * loop, counts[2 * row + loop] if trips is None else trips) for loop in range(2)]
+        for begin, n in [*begins, (0, counts[row] if counts[row] > 1 else 0)]:
+            steps = slice(begin, begin + n * 64)
+            total[rows] += a[rows, steps] @ b[steps]
+    return total
+
+
 def rows_from(runs):
     """Adds the rows from 0 on, whatever number the loop begins with."""
 

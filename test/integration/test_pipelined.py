@@ -189,6 +189,32 @@ def test_products_an_iteration_late(groups, chip):
             same(out, torch.cat(tiles))
 
 
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("trips", [None, 8])
+def test_loops_behind_each_other(stages, chip, trips, own):
+    if own and stages in (0, 1):
+        pytest.skip("tiles that no loop runs ahead with are no rings")
+    kernel = tilec.compile(programs.loops_in_turn(stages, trips, own), target=chip)
+    for counts in ((8, 8, 8, 8), (5, 0, 1, 2), (0, 0, 0, 3), (1, 7, 3, 0)):
+        for _ in range(10):
+            a, b = (numbers(512, 512, dtype="float16") for _ in range(2))
+            c = torch.full((128, 128), float("nan"), device="cuda")
+            kernel(a, b, torch.tensor(counts, dtype=torch.int32, device="cuda"), c)
+            done = counts if trips is None else (trips,) * 4
+            same(c, programs.loops_in_turn_reference(a.float(), b.float(), done))
+
+
+@pytest.mark.parametrize("trips", [None, 4])
+def test_roles_go_from_loop_to_loop(chip, trips):
+    kernel = tilec.compile(programs.loops_of_roles(3, trips), target=chip)
+    for counts in ((4, 4, 4, 4), (4, 0, 1, 2), (0, 1, 0, 4), (2, 4, 3, 3)):
+        for _ in range(20):
+            a, b = numbers(256, 512, dtype="float16"), numbers(512, 512, dtype="float16")
+            c = torch.full((256, 512), float("nan"), device="cuda", dtype=torch.float16)
+            kernel(a, b, torch.tensor(counts, dtype=torch.int32, device="cuda"), c)
+            same(c.float(), programs.loops_of_roles_reference(a.float(), b.float(), counts, trips))
+
+
 CLUSTERS = [
     {},
     {"cluster": (1, 2)},

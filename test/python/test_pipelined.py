@@ -21,6 +21,10 @@ import pipelined_kernels as programs
 STAGES = (0, 1, 2, 3, 4)
 CHIPS = ("sm_80", "sm_90a")
 TOOLS = json.loads(_tl.toolchain_info())
+GENERATORS = [
+    "nvptx",
+    pytest.param("nvrtc", marks=pytest.mark.skipif(not TOOLS["nvrtc"]["path"], reason="no NVRTC")),
+]
 
 
 def test_rows_stay_where_each_iteration_fills_another():
@@ -146,6 +150,65 @@ def test_many_pipelines_in_a_loop(chip):
         np.testing.assert_array_equal(c, n * expected)
 
 
+def shared_bytes(kernel):
+    return kernel.compile_info["kernels"][0]["shared"]
+
+
+@pytest.mark.parametrize("chip", [*CHIPS, "sm_90"])
+@pytest.mark.parametrize("trips", [None, 8])
+@pytest.mark.parametrize("own", [False, True])
+def test_loops_behind_each_other_need_the_shared_memory_of_one(own, trips, chip):
+    ring = 3 * (128 * 64 + 64 * 128) * 2
+    program = programs.loops_in_turn(3, trips, own)
+    assert ring <= shared_bytes(tilec.compile(program, target=chip, assembler="none")) < 1.1 * ring
+
+
+@pytest.mark.parametrize("backend", GENERATORS)
+@pytest.mark.parametrize("chip", ["sm_90a", "sm_90"])
+def test_loops_behind_each_other_by_both_generators(chip, backend):
+    kernel = tilec.compile(programs.loops_in_turn(3), target=chip, backend=backend, assembler="none")
+    assert ".visible .entry" in kernel.get_ptx()
+
+
+@pytest.mark.parametrize(
+    "where", [{"target": "cpu"}, *({"target": chip, "backend": "sim"} for chip in (*CHIPS, "sm_90"))]
+)
+@pytest.mark.parametrize("own", [False, True])
+def test_loops_behind_each_other(own, where):
+    rng = np.random.default_rng(8)
+    a, b = (rng.integers(-2, 3, (512, 512)).astype("float16") for _ in range(2))
+    wide = a.astype("float32"), b.astype("float32")
+    for stages, trips in ((2, None), (3, None), (3, 2)):
+        kernel = tilec.compile(programs.loops_in_turn(stages, trips, own), **where)
+        for counts in ((5, 0, 1, 2), (0, 0, 0, 3), (4, 2, 3, 0)):
+            c = np.full((128, 128), np.nan, "float32")
+            kernel(a, b, np.array(counts, "int32"), c)
+            done = counts if trips is None else (trips,) * 4
+            np.testing.assert_array_equal(c, programs.loops_in_turn_reference(*wide, done))
+
+
+@pytest.mark.parametrize("backend", GENERATORS)
+@pytest.mark.parametrize("chip", ["sm_90a", "sm_90"])
+def test_roles_go_from_loop_to_loop_in_one_ring(chip, backend):
+    kernel = tilec.compile(programs.loops_of_roles(3), target=chip, backend=backend, assembler="none")
+    assert shared_bytes(kernel) < 3 * (128 * 64 + 64 * 256) * 2 + 128 * 256 * 2 + 2048
+    # Those who read slots arrive where they give them back.
+    assert ("mbarrier.arrive.shared" in kernel.get_ptx()) == (chip == "sm_90a")
+
+
+@pytest.mark.parametrize("where", [{"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}], ids=["cpu", "sim"])
+def test_roles_go_from_loop_to_loop(where):
+    rng = np.random.default_rng(9)
+    a, b = (rng.integers(-1, 2, shape).astype("float16") for shape in ((256, 512), (512, 512)))
+    for trips in (None, 3):
+        kernel = tilec.compile(programs.loops_of_roles(3, trips), **where)
+        for counts in ((4, 0, 1, 2), (0, 1, 0, 4), (2, 4, 3, 3)):
+            c = np.full((256, 512), np.nan, "float16")
+            kernel(a, b, np.array(counts, "int32"), c)
+            expected = programs.loops_of_roles_reference(a.astype("float32"), b.astype("float32"), counts, trips)
+            np.testing.assert_array_equal(c, expected)
+
+
 @pytest.mark.parametrize("where", [{"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}], ids=["cpu", "sim"])
 @pytest.mark.parametrize("inside", ["As", "Bs", "s", "p"])
 def test_a_tile_may_be_allocated_in_a_loop_whose_last_product_is_late(inside, where):
@@ -186,9 +249,7 @@ def test_a_tile_may_be_allocated_in_a_loop_whose_last_product_is_late(inside, wh
 
 
 @pytest.mark.skipif(not TOOLS["ptxas"]["path"], reason="there is no ptxas")
-@pytest.mark.parametrize(
-    "backend", ["nvptx", pytest.param("nvrtc", marks=pytest.mark.skipif(not TOOLS["nvrtc"]["path"], reason="no NVRTC"))]
-)
+@pytest.mark.parametrize("backend", GENERATORS)
 @pytest.mark.parametrize("stages", [2, 3])
 def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages, backend):
     program = programs.any_number_of_products(stages)

@@ -56,4 +56,37 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.copy %acc to %C[%c0, %c0] tile(64, 64) : !acc to !C
     gpu.return
   }
+
+  // Loops over one tile: behind each other, in a branch, and in a loop. Who
+  // fills it is in the next one while the last slots are still read.
+  gpu.func @in_turn(%A: !A {tl.align = 16 : i64}, %C: !C {tl.align = 16 : i64}, %n: index, %m: index, %c: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tl.alloc : !tile
+    %acc = tl.alloc : !acc
+    tl.fill %acc, %zero : !acc
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(64, 64) : !A to !tile
+      tl.gemm %a, %a, %acc : !tile, !tile, !acc
+    }
+    scf.if %c {
+      tl.pipelined %k = %c0 to %m stages(3) {
+        %kk = arith.muli %k, %c64 : index
+        tl.copy %A[%kk, %c0] to %a tile(64, 64) : !A to !tile
+        tl.gemm %a, %a, %acc : !tile, !tile, !acc
+      }
+    }
+    scf.for %i = %c0 to %m step %c1 {
+      tl.pipelined %k = %c0 to %n stages(3) {
+        %kk = arith.muli %k, %c64 : index
+        tl.copy %A[%kk, %kk] to %a tile(64, 64) : !A to !tile
+        tl.gemm %a, %a, %acc : !tile, !tile, !acc
+      }
+    }
+    tl.copy %acc to %C[%c0, %c0] tile(64, 64) : !acc to !C
+    gpu.return
+  }
 }
