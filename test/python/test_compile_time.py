@@ -89,20 +89,20 @@ def rows(count):
     return program
 
 
-def pipelines(count):
-    """Pipelined loops behind each other, whose rings share bytes and whose iterations are counted at run time."""
+def pipelines(count, own):
+    """Pipelined loops behind each other, which run as often as memory says: on one tile, or on others in its bytes."""
 
     @T.prim_func
     def program(A: T.Tensor((64, 64), "float32"), trips: T.Tensor((count,), "int32"), B: T.Tensor((64,), "float32")):
         with T.Kernel(1, threads=64):
-            s = T.alloc_shared((64,), "float32")
+            s = [T.alloc_shared((64,), "float32") for _ in range(count if own else 1)]
             x = T.alloc_fragment((64,), "float32")
             T.clear(x)
             for loop in T.unroll(count):
                 for k in T.Pipelined(T.cast(trips[loop], "int32") % 6, num_stages=4):
-                    T.copy(A[k, 0], s)
+                    T.copy(A[k, 0], s[loop if own else 0])
                     for i in T.Parallel(64):
-                        x[i] += s[i]
+                        x[i] += s[loop if own else 0][i]
             T.copy(x, B)
 
     return program
@@ -123,7 +123,8 @@ def box(width):
 
 
 PROGRAMS = {
-    "pipelines": lambda width: pipelines(width // 2048),
+    "pipelines": lambda width: pipelines(width // 2048, own=False),
+    "pipelines of their own": lambda width: pipelines(width // 2048, own=True),
     "copy": lambda width: elements(lambda x: x, width, width),
     "exp": lambda width: elements(T.exp, width, width),
     "softmax": softmax,

@@ -322,8 +322,10 @@ def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> 
     all slots but one, and in each iteration the steps of `tl.pipe` around what
     the loop computes. The slot and, for bulk copies, its phase are carried by
     the loop, and through all loops around it, so that the next run of the loop
-    goes on where the last one stopped. A gemm marked `tl.delayed` is done an
-    iteration late, and what is copied for it has a pipe of its own.
+    goes on where the last one stopped. Loops that fill the same buffers by the
+    same engine, with as many stages, have their pipe and its rings in common,
+    and go on where the loop before stopped. A gemm marked `tl.delayed` is done
+    an iteration late, and what is copied for it has a pipe of its own.
 
     Guarantees: no `tl.pipelined` is left, and no copy marked `tl.ahead`.
   }];
