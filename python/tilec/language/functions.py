@@ -14,6 +14,7 @@ from ..errors import DTypeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..values import Expr, absolute, binary, cast, expr, float_function, select, simplify, typed, unify
+from . import singles
 from .bits import reinterpret
 from .scalar import cos, exp, log, pow, round, sin, sqrt
 
@@ -54,22 +55,31 @@ def float_operands(name: str, *values: Any) -> list[Any]:
     return [expr(number, dtype) for number in numbers]
 
 
-def _in_double(name: str, python: Callable[[float], float], formula: Callable[[Any], Any], x: Any) -> Any:
-    """Returns a function of a float, computed by `formula` in `float64`; of Python's numbers by `python`."""
+def _by_formula(name: str, python: Callable[[float], float], double: Callable[[Any], Any], x: Any) -> Any:
+    """Returns a function of a float: of `float64` by `double`, of others by that of `singles`, and of Python's numbers
+    by `python`."""
     (operand,) = float_operands(name, x)
     if not isinstance(operand, Expr):
         return float_function(name, operand, python)  # says what is wrong with a number
-    return cast(formula(cast(operand, dtypes.float64)), operand.dtype)
+    return _in_precision(name, double, operand)
 
 
-def _of_two_in_double(
-    name: str, python: Callable[[float, float], float], formula: Callable[[Any, Any], Any], x1: Any, x2: Any
+def _of_two_by_formula(
+    name: str, python: Callable[[float, float], float], double: Callable[[Any, Any], Any], x1: Any, x2: Any
 ) -> Any:
-    """Returns a function of two floats; see `_in_double`."""
+    """Returns a function of two floats; see `_by_formula`."""
     a, b = float_operands(name, *typed(x1, x2))
     if not isinstance(a, Expr):
         return python(a, b)
-    return cast(formula(*(cast(operand, dtypes.float64) for operand in (a, b))), a.dtype)
+    return _in_precision(name, double, a, b)
+
+
+def _in_precision(name: str, double: Callable[..., Any], *operands: Expr) -> Any:
+    dtype = operands[0].dtype
+    if dtype is dtypes.float64:
+        return double(*operands)
+    single: Callable[..., Any] = getattr(singles, name)
+    return cast(single(*(cast(operand, dtypes.float32) for operand in operands)), dtype)
 
 
 def _is_below(a: Any, b: Any) -> Any:
@@ -194,12 +204,7 @@ def ldexp(x1: Any, x2: Any) -> Any:
         x = expr(x, dtypes.float32)
     if x.dtype is dtypes.float64:
         raise DTypeError("`T.ldexp` does not work on `float64`: multiply by `T.exp2`", location=place())
-    # Beyond 400 all results are zero or infinite; within, the product is exact in `float64`.
-    wide = expr(power, dtypes.int64)
-    near = binary("max", binary("min", wide, 400), -400)
-    bits = binary("shl", binary("add", near, 1023), 52)
-    scale = reinterpret(expr(bits, dtypes.int64), dtypes.float64)
-    return cast(binary("mul", cast(x, dtypes.float64), scale), x.dtype)
+    return cast(singles.ldexp(cast(x, dtypes.float32), power), x.dtype)
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:
@@ -222,7 +227,7 @@ def exp10(x: Any) -> Any:
     >>> T.exp10(2.0)
     100.0
     """
-    return _in_double("exp10", lambda v: math.pow(10.0, v), lambda v: pow(expr(10.0, dtypes.float64), v), x)
+    return _by_formula("exp10", lambda v: math.pow(10.0, v), lambda v: pow(expr(10.0, dtypes.float64), v), x)
 
 
 def log10(x: Any) -> Any:
@@ -231,7 +236,7 @@ def log10(x: Any) -> Any:
     >>> T.log10(100.0)
     2.0
     """
-    return _in_double("log10", math.log10, lambda v: binary("mul", log(v), 0.4342944819032518), x)
+    return _by_formula("log10", math.log10, lambda v: binary("mul", log(v), 0.4342944819032518), x)
 
 
 def log1p(x: Any) -> Any:
@@ -240,7 +245,7 @@ def log1p(x: Any) -> Any:
     >>> T.log1p(0.0)
     0.0
     """
-    return _in_double("log1p", math.log1p, _log1p, x)
+    return _by_formula("log1p", math.log1p, _log1p, x)
 
 
 def _log1p(x: Any) -> Any:
@@ -274,7 +279,7 @@ def sinh(x: Any) -> Any:
         signed = select(_is_below(v, 0.0), binary("sub", 0.0, by_exp), by_exp)
         return select(_is_below(size, 0.5), binary("mul", v, series), signed)
 
-    return _in_double("sinh", math.sinh, formula, x)
+    return _by_formula("sinh", math.sinh, formula, x)
 
 
 def cosh(x: Any) -> Any:
@@ -290,7 +295,7 @@ def cosh(x: Any) -> Any:
         near = binary("add", binary("mul", e, 0.5), binary("div", 0.5, e))
         return select(_is_below(size, 700.0), near, binary("mul", binary("mul", half, 0.5), half))
 
-    return _in_double("cosh", math.cosh, formula, x)
+    return _by_formula("cosh", math.cosh, formula, x)
 
 
 def asinh(x: Any) -> Any:
@@ -307,7 +312,7 @@ def asinh(x: Any) -> Any:
         near = _log1p(binary("add", size, binary("div", square, binary("add", root, 1.0))))
         return _odd(v, select(_is_below(size, 1e100), near, binary("add", log(size), _LN2)))
 
-    return _in_double("asinh", math.asinh, formula, x)
+    return _by_formula("asinh", math.asinh, formula, x)
 
 
 def acosh(x: Any) -> Any:
@@ -324,7 +329,7 @@ def acosh(x: Any) -> Any:
         found = select(_is_below(v, 1e100), near, binary("add", log(v), _LN2))
         return select(_is_below(v, 1.0), math.nan, found)
 
-    return _in_double("acosh", math.acosh, formula, x)
+    return _by_formula("acosh", math.acosh, formula, x)
 
 
 def atanh(x: Any) -> Any:
@@ -339,7 +344,7 @@ def atanh(x: Any) -> Any:
         quotient = binary("div", binary("mul", size, 2.0), binary("sub", 1.0, size))
         return _odd(v, binary("mul", _log1p(quotient), 0.5))
 
-    return _in_double("atanh", math.atanh, formula, x)
+    return _by_formula("atanh", math.atanh, formula, x)
 
 
 # Trigonometric functions ---------------------------------------------------------------------------------------------
@@ -351,7 +356,7 @@ def tan(x: Any) -> Any:
     >>> T.tan(0.0)
     0.0
     """
-    return _in_double("tan", math.tan, lambda v: binary("div", sin(v), cos(v)), x)
+    return _by_formula("tan", math.tan, lambda v: binary("div", sin(v), cos(v)), x)
 
 
 _ARC = (
@@ -405,7 +410,7 @@ def atan(x: Any) -> Any:
     >>> T.atan(0.0)
     0.0
     """
-    return _in_double("atan", math.atan, _atan, x)
+    return _by_formula("atan", math.atan, _atan, x)
 
 
 def atan2(x1: Any, x2: Any) -> Any:
@@ -414,7 +419,7 @@ def atan2(x1: Any, x2: Any) -> Any:
     >>> T.atan2(0.0, 1.0)
     0.0
     """
-    return _of_two_in_double("atan2", math.atan2, _atan2, x1, x2)
+    return _of_two_by_formula("atan2", math.atan2, _atan2, x1, x2)
 
 
 def _cathetus(x: Any) -> Any:
@@ -427,7 +432,7 @@ def asin(x: Any) -> Any:
     >>> T.asin(0.0)
     0.0
     """
-    return _in_double("asin", math.asin, lambda v: _atan2(v, _cathetus(v)), x)
+    return _by_formula("asin", math.asin, lambda v: _atan2(v, _cathetus(v)), x)
 
 
 def acos(x: Any) -> Any:
@@ -436,7 +441,7 @@ def acos(x: Any) -> Any:
     >>> T.acos(1.0)
     0.0
     """
-    return _in_double("acos", math.acos, lambda v: _atan2(_cathetus(v), v), x)
+    return _by_formula("acos", math.acos, lambda v: _atan2(_cathetus(v), v), x)
 
 
 def hypot(x1: Any, x2: Any) -> Any:
@@ -454,7 +459,7 @@ def hypot(x1: Any, x2: Any) -> Any:
         is_infinite = binary("or", binary("eq", a, math.inf), binary("eq", b, math.inf))
         return select(is_infinite, math.inf, result)
 
-    return _of_two_in_double("hypot", math.hypot, formula, x1, x2)
+    return _of_two_by_formula("hypot", math.hypot, formula, x1, x2)
 
 
 # Names of functions that may be less exact: here they are the exact ones, which `fast_math` loosens all together.
