@@ -1,7 +1,7 @@
 """More functions of floats: made of the few that every target computes (docs/language/accuracy.md).
 
-All but those that only look at or move bits are computed in `float64` and rounded once, so that the result is the same
-wherever its parts are. On chips with few units for `float64` they are slow; `T.exp`, `T.log` and their kin are not.
+Those of `float64` are made here of other functions of `float64`. Those of `float32` are formulas of their own, in
+`singles`, by which narrower floats go as well.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ their coefficients were rounded one by one, the lowest power first. Where a roun
 along.
 
 Sound for all arguments of the type: what no formula reaches is selected at the end, and what becomes infinite or NaN on
-the way is not selected. It does not matter whether a product is joined with a sum that takes it (F3 of the semantics):
-each is a factor, or added to by `fma`, or exact, or the result. There is no division: the approximate root of the
-hardware, which may be off by two units, is made right by a step of Newton's. The errors of accuracy.md are the worst
-ones over all arguments.
+the way is not selected. It does not matter whether products are joined with sums (F3 of the semantics): each is a
+factor, or added to by `fma`, or exact, or the result, or has zero added to it. There is no division: the approximate
+root of the hardware, which may be off by two units, is made right by a step of Newton's. The errors of accuracy.md are
+the worst ones over all arguments.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ _LEAST_NORMAL = 2.0**-126
 def _fma(a: Any, b: Any, c: Any) -> Any:
     values = [expr(number, dtypes.float32).value for number in (a, b, c)]
     return Expr(emit("math.fma", values, dtypes.float32.mlir), dtypes.float32)
+
+
+def _product(a: Any, b: Any) -> Any:
+    """Returns `a * b`, also to a sum as rounded."""
+    return _fma(a, b, 0.0)
 
 
 def _polynomial(x: Any, *terms: float) -> Any:
@@ -102,7 +107,7 @@ def _reciprocal(x: Any) -> Any:
 def _root(x: Any) -> tuple[Any, Any]:
     """Returns about the root of `x`, zero of zero, and what its square lacks is to be multiplied by."""
     inverse = rsqrt(binary("max", x, 2.0**-100))
-    return binary("mul", x, inverse), binary("mul", inverse, 0.5)
+    return _product(x, inverse), binary("mul", inverse, 0.5)
 
 
 def _lost(root: Any, square: Any) -> Any:
@@ -116,12 +121,12 @@ _LN2, _LN2_REST = 0.693145751953125, 1.428606765330187e-06
 """ln 2 in two parts; the first times any exponent is exact."""
 
 
-def _split(x: Any) -> tuple[Any, Any, Any]:
-    """Returns `exponent`, `offset` and `scale` of a normal number: 2^exponent brings it to between 3/4 and 3/2.
+def _split(x: Any, least: float = 0.75) -> tuple[Any, Any, Any]:
+    """Returns `exponent`, `offset` and `scale` of a normal number: 2^exponent by a number from `least` to its double.
 
     The exponent is a float, `offset` what it is in the bits of a number, and `scale` is 4 / 2^exponent.
     """
-    offset = binary("and", binary("sub", _bits(x), _bits(0.75)), -1 << _FRACTION)
+    offset = binary("and", binary("sub", _bits(x), _bits(least)), -1 << _FRACTION)
     exponent = binary("mul", cast(offset, dtypes.float32), 2.0**-_FRACTION)
     return exponent, offset, _float(binary("sub", _bits(4.0), offset))
 
@@ -132,10 +137,10 @@ def _scaled(x: Any, offset: Any) -> Any:
 
 
 def _log_rest(f: Any, square: Any, rest: Any) -> Any:
-    """Returns log(1 + f) - f + f^2 / 2 + rest / (1 + f), for f from -1/4 to 1/2 and a rest that is tiny."""
+    """Returns log(1 + f) - f + f^2 / 2 + rest / (1 + f), for f from sqrt(1/2) - 1 to 1/2 and a rest that is tiny."""
     p = _polynomial(
-        f, 0.03737393766641617, -0.09084541350603104, 0.11694835871458054, -0.127310648560524, 0.14277157187461853,
-        -0.16655166447162628, 0.19999565184116364, -0.2500016689300537, 0.33333340287208557,
+        f, 0.04783584550023079, -0.10437992215156555, 0.12130808085203171, -0.12640444934368134, 0.1421630084514618,
+        -0.16653798520565033, 0.20001767575740814, -0.25000274181365967, 0.33333319425582886,
     )  # fmt: skip
     product = binary("mul", p, f)
     if rest is None:
@@ -163,19 +168,18 @@ def log1p(x: Any) -> Any:
 
 def log10(x: Any) -> Any:
     is_tiny = binary("lt", x, _LEAST_NORMAL)
-    exponent, offset, _ = _split(normal := select(is_tiny, binary("mul", x, 2.0**_FRACTION), x))
+    normal = select(is_tiny, binary("mul", x, 2.0**_FRACTION), x)
+    # From the root on: log10(3/2) is more than half of log10(2), which would be taken from it.
+    exponent, offset, _ = _split(normal, math.sqrt(0.5))
     exponent = binary("add", exponent, select(is_tiny, -float(_FRACTION), 0.0))
     f = binary("sub", _scaled(normal, offset), 1.0)
     square = binary("mul", f, f)
     rest = _fma(square, -0.5, _log_rest(f, square, None))
-    # log10(e) in two parts, and the product of the first and f, too.
+    # log10(e) in two parts, and log10(2), whose first part times any exponent is exact.
     high, low = 0.4342944920063019, -1.0103049952192578e-08
-    product = binary("mul", f, high)
-    lost = _fma(f, high, negative(product))
-    lost = _fma(rest, high, _fma(f, low, lost))
-    # log10(2) in two parts; the first times any exponent is exact.
-    lost = _fma(exponent, 4.605039066518657e-06, lost)
-    found = _fma(exponent, 0.301025390625, binary("add", product, lost))
+    rest = _fma(rest, high, binary("mul", f, low))
+    rest = _fma(exponent, 4.605039066518657e-06, rest)
+    found = _fma(exponent, 0.301025390625, _fma(f, high, rest))
     special = select(binary("lt", x, 0.0), math.nan, x)
     special = select(binary("eq", x, 0.0), -math.inf, special)
     return select(binary("and", binary("gt", x, 0.0), binary("lt", x, math.inf)), found, special)
@@ -207,7 +211,7 @@ def _reduced_exponential(size: Any) -> tuple[Any, Any, Any, Any]:
     r = _fma(j, _LN2_REST, _fma(j, _LN2, size))
     z = binary("mul", r, r)
     s = _fma(binary("mul", z, r), _polynomial(z, 0.00836897175759077, 0.166665181517601), r)
-    c = binary("mul", _polynomial(z, 0.0013935441384091973, 0.041666459292173386, 0.5), z)
+    c = _product(_polynomial(z, 0.0013935441384091973, 0.041666459292173386, 0.5), z)
     power = _power(binary("sub", exponent, 2))
     # What is below the normal numbers is far below the last digit of the sum.
     inverse = _float(binary("shl", binary("max", binary("sub", 125, exponent), 0), _FRACTION))
@@ -327,7 +331,7 @@ def _reduce(size: Any) -> tuple[Any, Any, Any]:
     j = negative(j)
     # Exact: a multiple of 2^-24. Even where it is less than the second part, their sum less it is a number.
     first = _fma(j, _HALF_PI, size)
-    second = _fma(j, _HALF_PI_REST, 0.0)  # no product, which a sum might not round
+    second = _product(j, _HALF_PI_REST)
     third = _fma(j, -1.7151245100058819e-15, _fma(j, _HALF_PI_REST, negative(second)))
     high = binary("add", first, second)
     return high, binary("add", binary("add", binary("sub", first, high), second), third), quarters
@@ -365,7 +369,7 @@ def _reduce_large(size: Any) -> tuple[Any, Any, Any]:
     a = cast(rest, dtypes.float32)
     b = cast(binary("sub", rest, cast(a, dtypes.int64)), dtypes.float32)
     scale = 2.0**-62
-    high = _fma(a, _HALF_PI * scale, 0.0)
+    high = _product(a, _HALF_PI * scale)
     low = _fma(a, _HALF_PI_REST * scale, _fma(a, _HALF_PI * scale, negative(high)))
     low = _fma(b, _HALF_PI * scale, low)
     total = binary("add", high, low)
@@ -449,7 +453,7 @@ def atan2(y: Any, x: Any) -> Any:
     a, b, _ = _near_one(greater, less)
     a = binary("max", a, 2.0**-24)  # less only if both are zero
     inverse = _reciprocal(a)
-    guess = binary("mul", b, inverse)
+    guess = _product(b, inverse)
     lost = _fma(negative(guess), a, b)
     t = _fma(lost, inverse, guess)
     low = _fma(lost, inverse, binary("sub", guess, t))
