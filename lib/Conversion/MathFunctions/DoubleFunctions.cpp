@@ -37,8 +37,7 @@ static constexpr double kRound = 6755399441055744.0;
 // Numbers in two parts
 //===----------------------------------------------------------------------===//
 
-/// a + b, for |a| >= |b|.
-static Parts addOrdered(const FloatBuilder &f, Value a, Value b) {
+Parts tl::addOrdered(const FloatBuilder &f, Value a, Value b) {
   Value sum = f.add(a, b);
   return {sum, f.sub(b, f.sub(sum, a))};
 }
@@ -51,7 +50,7 @@ Parts tl::addParts(const FloatBuilder &f, Value a, Value b) {
 }
 
 Parts tl::mulParts(const FloatBuilder &f, Value a, Value b) {
-  Value product = f.mul(a, b);
+  Value product = f.product(a, b);
   return {product, f.fma(a, b, f.neg(product))};
 }
 
@@ -230,17 +229,18 @@ static Parts emitLogInParts(const Blocks &blocks, Value x) {
   return addOrdered(f, whole.high, f.add(whole.low, low));
 }
 
-/// x^y, with the exceptions of the C standard.
 static Value emitPow(const Blocks &blocks, Value x, Value y) {
   const FloatBuilder &f = blocks.f;
-  Value a = f.abs(x);
-  Parts log = emitLogInParts(blocks, a);
+  Parts log = emitLogInParts(blocks, f.abs(x));
   Parts product = mulParts(f, y, log.high);
   Value low = f.fma(y, log.low, product.low);
   // Beyond this the result is zero or infinity whatever the second part.
   low = f.select(f.less(f.abs(product.high), 1000), low, f(0));
-  Value result = emitExp(f, product.high, low);
+  return selectPower(f, x, y, emitExp(f, product.high, low));
+}
 
+Value tl::selectPower(const FloatBuilder &f, Value x, Value y, Value result) {
+  Value a = f.abs(x);
   // Zero and infinity have no logarithm that a formula reaches.
   Value isZero = f.equal(a, 0), isInfinite = f.equal(a, kInfinity);
   Value inverts = f.less(y, 0);
@@ -331,43 +331,6 @@ static Value emitErf(const Blocks &blocks, Value x) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Powers, also those of f32: a logarithm of f32 has too few bits.
-struct ReplacePower : OpRewritePattern<math::PowFOp> {
-  ReplacePower(MLIRContext *context, Reciprocal reciprocal)
-      : OpRewritePattern(context, /*benefit=*/5), reciprocal(reciprocal) {}
-
-  LogicalResult matchAndRewrite(math::PowFOp op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    Type element = getElementTypeOrSelf(type);
-    bool isApproximate =
-        arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
-    if (!element.isF64() && (!element.isF32() || isApproximate))
-      return rewriter.notifyMatchFailure(op, "approximate, or of another type");
-    Location loc = op.getLoc();
-    Type wide = rewriter.getF64Type();
-    if (auto vector = dyn_cast<VectorType>(type))
-      wide = vector.clone(wide);
-    Value x = op.getLhs(), y = op.getRhs();
-    if (element.isF32()) {
-      x = arith::ExtFOp::create(rewriter, loc, wide, x);
-      y = arith::ExtFOp::create(rewriter, loc, wide, y);
-    }
-    FloatBuilder f(rewriter, loc, wide);
-    Value result =
-        emitPow({rewriter, loc, f, reciprocal, op.getFastmath()}, x, y);
-    if (element.isF32())
-      result = arith::TruncFOp::create(rewriter, loc, type, result);
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-
-private:
-  Reciprocal reciprocal;
-};
-} // namespace
-
 void tl::populateDoubleFunctionPatterns(RewritePatternSet &patterns,
                                         Reciprocal reciprocal) {
   addFunction<math::ExpOp>(patterns, reciprocal, isDouble,
@@ -381,5 +344,5 @@ void tl::populateDoubleFunctionPatterns(RewritePatternSet &patterns,
   addFunction<math::Log2Op>(patterns, reciprocal, isDouble, emitLog2);
   addFunction<math::TanhOp>(patterns, reciprocal, isDouble, emitTanh);
   addFunction<math::ErfOp>(patterns, reciprocal, isDouble, emitErf);
-  patterns.add<ReplacePower>(patterns.getContext(), reciprocal);
+  addFunction2<math::PowFOp>(patterns, reciprocal, isDouble, emitPow);
 }

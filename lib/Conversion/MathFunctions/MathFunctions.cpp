@@ -31,6 +31,10 @@ Value FloatBuilder::all(Value mask) const {
   return result;
 }
 
+/// ln 2 in two parts; the first times any exponent is exact.
+static constexpr double kLn2High = 0.693145751953125;
+static constexpr double kLn2Low = llvm::numbers::ln2 - kLn2High;
+
 //===----------------------------------------------------------------------===//
 // Logarithms
 //===----------------------------------------------------------------------===//
@@ -76,14 +80,12 @@ static Value selectLog(const FloatBuilder &f, Value x, Value result) {
 }
 
 static Value emitLog(const FloatBuilder &f, Value x) {
-  // ln 2 in two parts; the first times any exponent is exact.
-  constexpr double high = 0.693145751953125;
   auto [exponent, fraction] = emitSplit(f, x);
   Value square = f.mul(fraction, fraction);
   Value rest = emitLogRest(f, fraction, square);
-  rest = f.fma(exponent, f(llvm::numbers::ln2 - high), rest);
+  rest = f.fma(exponent, f(kLn2Low), rest);
   rest = f.fma(square, f(-0.5), rest);
-  return selectLog(f, x, f.fma(exponent, f(high), f.add(rest, fraction)));
+  return selectLog(f, x, f.fma(exponent, f(kLn2High), f.add(rest, fraction)));
 }
 
 static Value emitLog2(const FloatBuilder &f, Value x) {
@@ -93,13 +95,82 @@ static Value emitLog2(const FloatBuilder &f, Value x) {
   Value rest = f.fma(square, f(-0.5), emitLogRest(f, fraction, square));
   // The product of the fraction and log2(e), and its sum with the exponent, in
   // two parts each.
-  Value product = f.mul(fraction, f(high));
+  Value product = f.product(fraction, f(high));
   Value low = f.fma(fraction, f(llvm::numbers::log2e - double(high)),
                     f.mul(rest, f(high)));
   low = f.add(low, f.fma(fraction, f(high), f.neg(product)));
   Value sum = f.add(exponent, product);
   low = f.add(low, f.add(f.sub(exponent, sum), product));
   return selectLog(f, x, f.add(sum, low));
+}
+
+//===----------------------------------------------------------------------===//
+// Powers
+//===----------------------------------------------------------------------===//
+
+/// log of a positive number with 10 bits more than f32 has, as many as an
+/// exponential takes of its argument: 2 s + 2/3 s^3 + …, with s = fraction / (2
+/// + fraction) and the first two terms in two parts.
+static Parts emitLogInParts(const Blocks &blocks, Value x) {
+  const FloatBuilder &f = blocks.f;
+  auto [exponent, fraction] = emitSplit(f, x);
+  Parts divisor = addOrdered(f, f(2), fraction);
+  Value inverse = blocks.reciprocal(divisor.high);
+  Value s = f.product(fraction, inverse);
+  Value lost = f.fma(f.neg(s), divisor.high, fraction);
+  lost = f.fma(f.neg(s), divisor.low, lost);
+  Value sLow = f.product(lost, inverse);
+  Parts z = mulParts(f, s, s);
+  Value zLow = f.fma(f.add(s, s), sLow, z.low);
+  Parts cube = mulParts(f, s, z.high);
+  Value cubeLow = f.fma(s, zLow, f.fma(sLow, z.high, cube.low));
+  constexpr double third = 0.6666666865348816, thirdLow = -1.98682155e-08;
+  Parts term = mulParts(f, cube.high, f(third));
+  Value termLow = f.fma(cubeLow, f(third), term.low);
+  termLow = f.fma(cube.high, f(thirdLow), termLow);
+  Value tail = f.polynomial(z.high, {0.2341963351, 0.2854709029, 0.4000015259});
+
+  Parts sum = addOrdered(f, f.add(s, s), term.high);
+  Value low = f.add(sum.low, f.add(f.add(sLow, sLow), termLow));
+  low = f.fma(f.mul(cube.high, z.high), tail, low);
+  low = f.fma(exponent, f(kLn2Low), low);
+  Parts whole = addParts(f, f.product(exponent, f(kLn2High)), sum.high);
+  return addOrdered(f, whole.high, f.add(whole.low, low));
+}
+
+/// e^(x + low), where `low` is much smaller than one.
+static Value emitExpOfParts(const FloatBuilder &f, Value x, Value low) {
+  // Adding this rounds to an integer, and leaves it in the low bits.
+  constexpr double round = 12582912.0;
+  // e^90 overflows and e^-110 is zero.
+  x = f.max(f.min(x, f(90)), f(-110));
+  Value shifted = f.fma(x, f(llvm::numbers::log2e), f(round));
+  Value j = f.neg(f.sub(shifted, f(round)));
+  Value first = f.fma(j, f(kLn2High), x);
+  Value second = f.fma(j, f(kLn2Low), low);
+  Value r = f.add(first, second);
+  Value rest = f.add(f.sub(first, r), second);
+  Value q = f.polynomial(r, {0.00138367468, 0.008369140327, 0.04166810587,
+                             0.1666651666, 0.4999999404});
+  Value sum = f.add(r, f.fma(f.mul(r, r), q, rest));
+  Value result = f.add(f(1), sum);
+  // By two powers of two, so that what is denormal is rounded once.
+  Value exponent = f.sub(f.floatToBits(shifted), f.floatToBits(f(round)));
+  Value half = f.shiftRight(exponent, 1);
+  for (Value part : {half, f.sub(exponent, half)})
+    result = f.mul(result,
+                   f.bitsToFloat(f.shiftLeft(f.add(part, f.integer(127)), 23)));
+  return result;
+}
+
+static Value emitPow(const Blocks &blocks, Value x, Value y) {
+  const FloatBuilder &f = blocks.f;
+  Parts log = emitLogInParts(blocks, f.abs(x));
+  Parts product = mulParts(f, y, log.high);
+  Value low = f.fma(y, log.low, product.low);
+  // Beyond this the result is zero or infinity whatever the second part.
+  low = f.select(f.less(f.abs(product.high), 200), low, f(0));
+  return selectPower(f, x, y, emitExpOfParts(f, product.high, low));
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,4 +224,5 @@ void tl::populateMathFunctionPatterns(RewritePatternSet &patterns,
       [](const Blocks &blocks, Value x) { return emitLog2(blocks.f, x); });
   addFunction<math::TanhOp>(patterns, reciprocal, isSingle, emitTanh);
   addFunction<math::ErfOp>(patterns, reciprocal, isSingle, emitErf);
+  addFunction2<math::PowFOp>(patterns, reciprocal, isSingle, emitPow);
 }

@@ -52,6 +52,8 @@ public:
       return mlir::arith::MulIOp::create(builder, loc, a, b);
     return mlir::arith::MulFOp::create(builder, loc, a, b);
   }
+  /// Product of floats, also to a sum as rounded: no generator joins the two.
+  Value product(Value a, Value b) const { return fma(a, b, (*this)(0)); }
   /// The lower and the upper half of a product of unsigned integers.
   std::pair<Value, Value> mulWide(Value a, Value b) const {
     auto product = mlir::arith::MulUIExtendedOp::create(builder, loc, a, b);

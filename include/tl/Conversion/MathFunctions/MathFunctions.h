@@ -18,13 +18,13 @@ class FloatBuilder;
 using Reciprocal = mlir::Value (*)(mlir::OpBuilder &builder, mlir::Location loc,
                                    const FloatBuilder &f, mlir::Value x);
 
-/// Replaces `log`, `log2`, `tanh` and `erf` of f32 by arithmetic, `exp` and
-/// `reciprocal`.
+/// Replaces `log`, `log2`, `tanh`, `erf` and powers of f32 by arithmetic, `exp`
+/// and `reciprocal`.
 void populateMathFunctionPatterns(mlir::RewritePatternSet &patterns,
                                   Reciprocal reciprocal);
 
-/// Replaces `exp`, `exp2`, `log`, `log2`, `tanh` and `erf` of f64, and powers
-/// of f64 and f32, by arithmetic and `reciprocal`.
+/// Replaces `exp`, `exp2`, `log`, `log2`, `tanh`, `erf` and powers of f64 by
+/// arithmetic and `reciprocal`.
 void populateDoubleFunctionPatterns(mlir::RewritePatternSet &patterns,
                                     Reciprocal reciprocal);
 
