@@ -154,6 +154,36 @@ def test_functions_that_are_made_of_others(run_or_simulate, dtype):
         np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(expected[is_zero]), name)
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_narrow_functions_go_by_single_precision(run_or_simulate, name):
+    """All numbers of 16 bits; what is rounded twice may be off by a little more than a half."""
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    n = 1 << 16
+
+    @T.prim_func
+    def f(X: T.Tensor((n,), name), Y: T.Tensor((len(MADE_OF_OTHERS), n), name)):
+        with T.Kernel(n // 1024, threads=128) as b:
+            for i in T.Parallel(1024):
+                for k, function in enumerate(MADE_OF_OTHERS):
+                    Y[k, b * 1024 + i] = getattr(T, function)(X[b * 1024 + i])
+
+    x = np.arange(n, dtype=np.uint16).view(dtype)
+    y = np.zeros((len(MADE_OF_OTHERS), n), dtype)
+    run_or_simulate(f, x, y)
+    digits, least = (11, -24) if name == "float16" else (8, -133)
+    for found, (function, exact) in zip(y, MADE_OF_OTHERS.items(), strict=True):
+        with np.errstate(all="ignore"):
+            expected = exact(x.astype(np.float64))
+            rounded = expected.astype(dtype)
+            error = np.abs(found.astype(np.float64) - expected)
+        error /= np.ldexp(1.0, np.maximum(np.frexp(expected)[1] - digits, least))
+        same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
+        finite = np.isfinite(rounded) & np.isfinite(found)
+        error = np.where(finite, error, np.where(same, 0, np.inf))
+        worst = int(np.argmax(error))
+        assert error[worst] <= 0.501, (function, x[worst], found[worst])
+
+
 SAME_EVERYWHERE = ["exp10", "log10", "log1p", "sinh", "cosh"]
 """Functions of `float32` that are made of nothing that targets compute differently."""
 

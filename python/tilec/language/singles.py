@@ -145,7 +145,8 @@ def _log_rest(f: Any, square: Any, rest: Any) -> Any:
     product = binary("mul", p, f)
     if rest is None:
         return binary("mul", product, square)
-    return _fma(product, square, _fma(negative(rest), f, rest))
+    # 1 / (1 + f) is about 1 - f + f^2, which is enough for the rest.
+    return _fma(product, square, _fma(rest, _fma(f, f, negative(f)), rest))
 
 
 def _log(exponent: Any, f: Any, rest: Any = None) -> Any:
