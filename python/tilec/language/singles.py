@@ -75,12 +75,9 @@ def _with_sign(size: Any, x: Any) -> Any:
 def _nearest(x: Any, factor: float) -> tuple[Any, Any]:
     """Returns the integer nearest to `x * factor`, of at most 22 bits, as a float and as an integer."""
     # The sum is rounded to an integer, which is in the low bits of it.
-    shift = 1.5 * 2**_FRACTION
+    shift, bits_of_shift = 12582912.0, 0x4B400000
     shifted = _fma(x, factor, shift)
-    return binary("sub", shifted, shift), binary("sub", _bits(shifted), _BITS_OF_SHIFT)
-
-
-_BITS_OF_SHIFT = 0x4B400000
+    return binary("sub", shifted, shift), binary("sub", _bits(shifted), bits_of_shift)
 
 
 def _power(exponent: Any) -> Any:
@@ -319,7 +316,6 @@ def atanh(x: Any) -> Any:
 _TWO_OVER_PI = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
 """The bits of 2 / pi behind the point, in words; the first one stands before it."""
 
-
 _HALF_PI, _HALF_PI_REST = 1.5707963705062866, -4.371138828673793e-08
 
 
@@ -330,7 +326,7 @@ def _reduce(size: Any) -> tuple[Any, Any, Any]:
     """
     j, quarters = _nearest(size, 0.6366197466850281)
     j = negative(j)
-    # Exact: a multiple of 2^-24. Even where it is less than the second part, their sum less it is a number.
+    # Exact, being a multiple of 2^-24. So is what its sum with the second part lost, whichever is greater.
     first = _fma(j, _HALF_PI, size)
     second = _product(j, _HALF_PI_REST)
     third = _fma(j, -1.7151245100058819e-15, _fma(j, _HALF_PI_REST, negative(second)))
