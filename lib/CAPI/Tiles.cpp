@@ -112,7 +112,7 @@ static void describeOperands(GemmOp gemm, Array &operands) {
     Value operand = ofB ? gemm.getB() : gemm.getA();
     if (!isInSpace(operand, Space::Shared))
       continue;
-    auto type = cast<MemRefType>(operand.getType());
+    MemRefType type = gemm.getOperandType(ofB);
     Object object = describeBuffer(getBuffer(operand).getDefiningOp(), type);
     object["space"] = "operand";
     object["bits"] = type.getElementTypeBitWidth();

@@ -124,6 +124,14 @@ CASES = {
         lambda v: _ops.gemm(
             v.tile(), v.tile(), v.tile("fragment"), policy="full_row", transpose_a=True, transpose_b=True, async_=True
         ),
+        lambda v: _ops.gemm(
+            v.tile("shared", (8, 16)),
+            v.tile("shared", (24, 8)),
+            v.tile("fragment", (8, 8)),
+            a_at=(0, 8),
+            b_at=(16, 0),
+            depth=8,
+        ),
     ],
     "kernel": [],
     "load": [

@@ -27,10 +27,11 @@ using namespace tl::cpu;
 static constexpr int64_t kSquare = 8;
 
 namespace {
-/// A tile as the kernel reads it.
+/// A tile as the kernel reads it, from `place` on.
 struct Operand {
   View view;
   bool transposed = false;
+  std::array<int64_t, 2> place = {0, 0};
 };
 
 class GemmLowering {
@@ -53,9 +54,18 @@ private:
   void forEach(int64_t end, int64_t step, function_ref<void(Value)> body);
   Operand prepareA();
   Operand prepareB();
-  void convertTile(const View &from, Value to, ArrayRef<int64_t> shape);
-  void transposeTile(const View &from, Value to, ArrayRef<int64_t> shape);
-  void transposeSquare(const View &from, Value to, Value row, Value column);
+  /// The indices of an element of an operand.
+  SmallVector<Value> at(const Operand &operand, Value row, Value column) {
+    auto [firstRow, firstColumn] = operand.place;
+    return {firstRow == 0 ? row : add(row, firstRow),
+            firstColumn == 0 ? column : add(column, firstColumn)};
+  }
+  Value load(const Operand &operand, Value row, Value column) {
+    return operand.view.load(builder, loc, at(operand, row, column));
+  }
+  void convertTile(const Operand &from, Value to, ArrayRef<int64_t> shape);
+  void transposeTile(const Operand &from, Value to, ArrayRef<int64_t> shape);
+  void transposeSquare(const Operand &from, Value to, Value row, Value column);
 
   SmallVector<int64_t> splitColumns(int64_t columns) const;
   void emitColumns(Value n, ArrayRef<int64_t> widths);
@@ -131,12 +141,12 @@ void GemmLowering::forEach(int64_t end, int64_t step,
   body(loop.getInductionVar());
 }
 
-void GemmLowering::convertTile(const View &from, Value to,
+void GemmLowering::convertTile(const Operand &from, Value to,
                                ArrayRef<int64_t> shape) {
   View target(to);
   forEach(shape[0], 1, [&](Value row) {
     forEach(shape[1], 1, [&](Value column) {
-      Value element = from.load(builder, loc, {row, column});
+      Value element = load(from, row, column);
       element = convertElement(builder, loc, element, type);
       target.store(builder, loc, element, {row, column});
     });
@@ -145,14 +155,14 @@ void GemmLowering::convertTile(const View &from, Value to,
 
 /// Writes the transpose of the square of `from` at `row` and `column`, of
 /// `kSquare` elements a side, to `to`.
-void GemmLowering::transposeSquare(const View &from, Value to, Value row,
+void GemmLowering::transposeSquare(const Operand &from, Value to, Value row,
                                    Value column) {
-  Type element = from.getType().getElementType();
+  Type element = from.view.getType().getElementType();
   SmallVector<Value> lines;
   for (int64_t i = 0; i < kSquare; ++i) {
-    Value line =
-        vector::LoadOp::create(builder, loc, vectorOf(kSquare, element),
-                               from.buffer, from.at({add(row, i), column}));
+    Value line = vector::LoadOp::create(
+        builder, loc, vectorOf(kSquare, element), from.view.buffer,
+        from.view.at(at(from, add(row, i), column)));
     lines.push_back(convertElement(builder, loc, line, type));
   }
   // Interleaving each line with the one half a square below moves one bit of
@@ -178,12 +188,12 @@ void GemmLowering::transposeSquare(const View &from, Value to, Value row,
 
 /// Writes the transpose of `from`, of shape `shape`, to `to`: in squares, and
 /// what is left element by element.
-void GemmLowering::transposeTile(const View &from, Value to,
+void GemmLowering::transposeTile(const Operand &from, Value to,
                                  ArrayRef<int64_t> shape) {
   int64_t rows = shape[0] - shape[0] % kSquare;
   int64_t columns = shape[1] - shape[1] % kSquare;
   auto transposeElement = [&](Value row, Value column) {
-    Value element = from.load(builder, loc, {row, column});
+    Value element = load(from, row, column);
     element = convertElement(builder, loc, element, type);
     View(to).store(builder, loc, element, {column, row});
   };
@@ -203,28 +213,27 @@ void GemmLowering::transposeTile(const View &from, Value to,
 
 /// A's elements are read one by one: either order will do.
 Operand GemmLowering::prepareA() {
-  View view(gemm.getA());
-  bool transposed = gemm.getTransposeA();
-  if (view.getType().getElementType() == type)
-    return {view, transposed};
-  SmallVector<int64_t> shape{m, k};
-  if (transposed)
-    std::swap(shape[0], shape[1]);
+  Operand operand{View(gemm.getA()), gemm.getTransposeA(),
+                  gemm.getPlace(/*ofB=*/false)};
+  if (operand.view.getType().getElementType() == type)
+    return operand;
+  std::array<int64_t, 2> shape = gemm.getOperandShape(/*ofB=*/false);
   Value scratch = makeScratch(shape[0], shape[1]);
-  convertTile(view, scratch, shape);
-  return {View(scratch), transposed};
+  convertTile(operand, scratch, shape);
+  return {View(scratch), operand.transposed};
 }
 
 /// B's rows are read as vectors.
 Operand GemmLowering::prepareB() {
-  View view(gemm.getB());
-  if (view.getType().getElementType() == type && !gemm.getTransposeB())
-    return {view};
+  Operand operand{View(gemm.getB()), gemm.getTransposeB(),
+                  gemm.getPlace(/*ofB=*/true)};
+  if (operand.view.getType().getElementType() == type && !operand.transposed)
+    return operand;
   Value scratch = makeScratch(k, n);
-  if (gemm.getTransposeB())
-    transposeTile(view, scratch, {n, k});
+  if (operand.transposed)
+    transposeTile(operand, scratch, {n, k});
   else
-    convertTile(view, scratch, {k, n});
+    convertTile(operand, scratch, {k, n});
   return {View(scratch)};
 }
 
@@ -258,14 +267,13 @@ SmallVector<Value> GemmLowering::emitStep(Value k, Value m, Value n,
   for (int64_t part : widths) {
     line.push_back(vector::LoadOp::create(builder, loc, vectorOf(part, type),
                                           b.view.buffer,
-                                          b.view.at({k, add(n, offset)})));
+                                          b.view.at(at(b, k, add(n, offset)))));
     offset += part;
   }
   SmallVector<Value> results;
   for (int64_t i = 0; i < rows; ++i) {
     Value row = add(m, i);
-    Value element = a.transposed ? a.view.load(builder, loc, {k, row})
-                                 : a.view.load(builder, loc, {row, k});
+    Value element = a.transposed ? load(a, k, row) : load(a, row, k);
     for (Value part : line) {
       Value factor =
           vector::BroadcastOp::create(builder, loc, part.getType(), element);

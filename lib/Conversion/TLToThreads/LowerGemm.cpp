@@ -37,11 +37,21 @@ struct Operand {
   Value tile;
   bool kMajor; ///< K is the contiguous dimension
   int64_t bytes;
+  /// Where the operand begins in the tile, as it is stored.
+  std::array<int64_t, 2> place;
 
   int64_t stepK() const { return kStepBytes / bytes; }
 
+  /// Where it begins along M or N, and along K.
+  int64_t firstMN() const { return place[kMajor ? 0 : 1]; }
+  int64_t firstK() const { return place[kMajor ? 1 : 0]; }
+
   /// Coordinates in the tile as it is stored.
-  SmallVector<Value> at(Value mn, Value k) const {
+  SmallVector<Value> at(ThreadLowering &lowering, Value mn, Value k) const {
+    if (firstMN() != 0)
+      mn = lowering.add(mn, firstMN());
+    if (firstK() != 0)
+      k = lowering.add(k, firstK());
     return kMajor ? SmallVector<Value>{mn, k} : SmallVector<Value>{k, mn};
   }
 };
@@ -51,8 +61,8 @@ struct Operand {
 static std::pair<Operand, Operand> getOperands(GemmOp gemm) {
   int64_t bytes =
       cast<MemRefType>(gemm.getA().getType()).getElementTypeBitWidth() / 8;
-  return {{gemm.getA(), !gemm.getTransposeA(), bytes},
-          {gemm.getB(), gemm.getTransposeB(), bytes}};
+  return {{gemm.getA(), !gemm.getTransposeA(), bytes, gemm.getPlace(false)},
+          {gemm.getB(), gemm.getTransposeB(), bytes, gemm.getPlace(true)}};
 }
 
 /// Registers of A for one instruction.
@@ -130,22 +140,25 @@ public:
     return arith::OrIOp::create(b, loc, wide, high);
   }
 
-  /// Bytes from the tile's start to block row or column `mn`, a multiple of 8
-  /// rows or of whole panels.
+  /// Bytes from the tile's start to the operand's block row or column `mn`, a
+  /// multiple of 8 rows or of whole panels.
   Value startOf(Value mn) {
-    if (operand.kMajor)
-      return lowering.mul(mn, layout.getRowBytes());
-    return lowering.mul(lowering.div(mn, layout.getChunk()),
-                        layout.getPanelBytes());
+    Value start = operand.kMajor
+                      ? lowering.mul(mn, layout.getRowBytes())
+                      : lowering.mul(lowering.div(mn, layout.getChunk()),
+                                     layout.getPanelBytes());
+    int64_t first = distanceTo(operand.firstMN());
+    return first == 0 ? start : lowering.add(start, first);
   }
-  int64_t startOf(int64_t mn) {
+  /// Bytes from one block row or column to the one that is `mn` behind it.
+  int64_t distanceTo(int64_t mn) {
     return operand.kMajor ? layout.getRowOffset(mn)
                           : layout.getColumnOffset(mn);
   }
 
   /// Bytes to K step `step`.
   int64_t stepOffset(int64_t step) {
-    int64_t k = step * operand.stepK();
+    int64_t k = operand.firstK() + step * operand.stepK();
     return operand.kMajor ? layout.getColumnOffset(k) : layout.getRowOffset(k);
   }
 
@@ -185,7 +198,7 @@ LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
     for (int64_t block = 0; block < groupM / 64; ++block) {
       accOffsets.push_back(block * groupN / 2);
       aOffsets.push_back(
-          aTile ? (aTile->startOf(block * 64) + aTile->stepOffset(step)) >> 4
+          aTile ? (aTile->distanceTo(block * 64) + aTile->stepOffset(step)) >> 4
                 : (block * steps + step) * kRegistersA);
       bOffsets.push_back(bTile.stepOffset(step) >> 4);
     }
@@ -256,7 +269,8 @@ private:
     Value kAt = lowering.add(k, pick(&Block::second, half));
     (operand.kMajor ? mnAt : kAt) =
         lowering.add(operand.kMajor ? mnAt : kAt, line);
-    Value address = lowering.getAddress(operand.tile, operand.at(mnAt, kAt));
+    Value address =
+        lowering.getAddress(operand.tile, operand.at(lowering, mnAt, kAt));
     return LdmatrixOp::create(b, loc, VectorType::get({count}, b.getI32Type()),
                               address,
                               /*transpose=*/!operand.kMajor);
@@ -279,7 +293,8 @@ private:
       for (int64_t i = 0; i < perRegister; ++i) {
         Value kAt = lowering.add(column, kOffset * operand.stepK() / 2 + i);
         elements.push_back(lowering.load(
-            operand.tile, operand.at(lowering.add(row, mnOffset), kAt), 1,
+            operand.tile,
+            operand.at(lowering, lowering.add(row, mnOffset), kAt), 1,
             /*guard=*/Value()));
       }
     int64_t count = elements.size();
@@ -315,7 +330,7 @@ static LogicalResult lowerF64Gemm(GemmOp gemm, ThreadLowering &lowering) {
   auto load = [&](const Operand &operand, Value mn, Value k) {
     return lowering.load(
         operand.tile,
-        operand.at(lowering.add(mn, line), lowering.add(k, depth)), 1,
+        operand.at(lowering, lowering.add(mn, line), lowering.add(k, depth)), 1,
         /*guard=*/Value());
   };
 
@@ -440,9 +455,10 @@ static std::pair<Value, Value> loadFactors(GemmOp gemm,
   Location loc = lowering.loc;
   auto [a, bOperand] = getOperands(gemm);
   Value left = convertElement(
-      b, loc, LoadOp::create(b, loc, a.tile, a.at(m, k)), element);
+      b, loc, LoadOp::create(b, loc, a.tile, a.at(lowering, m, k)), element);
   Value right = convertElement(
-      b, loc, LoadOp::create(b, loc, bOperand.tile, bOperand.at(n, k)),
+      b, loc,
+      LoadOp::create(b, loc, bOperand.tile, bOperand.at(lowering, n, k)),
       element);
   return {left, right};
 }

@@ -366,6 +366,8 @@ class _Reader:
         rows, columns = _tile(out)
         sides = _tile(a)
         depth = sides[0] if "transposeA" in op.properties else sides[1]
+        if "depth" in op.properties:  # of windows
+            depth = int(op.properties["depth"].split(":")[0])
         product = Product(rows, columns, depth, 8 * _bytes(a.type), _space(a) == "shared")
         self._launch.products.append((product, times))
 

@@ -810,8 +810,10 @@ def gemm(
     """Multiplies two tiles and adds the product to a third: `C += A @ B`.
 
     - `A`: M x K, or K x M with `transpose_A`; in shared memory or a fragment, whose registers the tensor cores read if
-      they can. A region of a tile is copied to shared memory.
-    - `B`: K x N, or N x K with `transpose_B`; in shared memory. A fragment, or a region of a tile, is copied there.
+      they can. A slice of a shared tile that begins and ends where all instructions can is read in place: at
+      multiples of 8 rows, and of 32 bytes along K, where that is the last dimension, else of 128. Others, and slices of
+      fragments, are copied to shared memory.
+    - `B`: K x N, or N x K with `transpose_B`; in shared memory, and slices as for `A`. A fragment is copied there.
     - `C`: M x N, a fragment. A region of one is copied to a fragment and back. All three may be local arrays.
     - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, each of `int8`, `int4` or `uint4`, or
       each of `float8_e4m3`, `float8_e5m2` or `float4_e2m1fn`; those of `fnuz` are multiplied as `float16`, and so are
@@ -841,8 +843,10 @@ def gemm(
     )
     is_register = isinstance(A, Buffer) and A.space == "fragment" and A is not C and _is_whole_tile(A)
     are_local = all(isinstance(tile, Buffer) and tile.space == "local" for tile in (A, B, C))
-    a = A if is_register or are_local else _operand("A", A, "shared")
-    b = B if are_local else _operand("B", B, "shared")
+    a_window = _window(A, is_k_last=not transpose_A)
+    b_window = _window(B, is_k_last=bool(transpose_B))
+    a = a_window.tile if a_window else A if is_register or are_local else _operand("A", A, "shared")
+    b = b_window.tile if b_window else B if are_local else _operand("B", B, "shared")
     c = C if are_local else _operand("C", C, "fragment")
     a, b = _as_factor(a), _as_factor(b)
     for name, tile in (("A", a), ("B", b), ("C", c)):
@@ -852,7 +856,9 @@ def gemm(
         if not is_known or isinstance(tile.dtype, dtypes.Format):
             raise DTypeError(f"`T.gemm` does not work on `{tile.dtype}`", location=current().here())
     _check_gemm_types(a.dtype, b.dtype, c.dtype)
-    _check_gemm(a.shape[::-1] if transpose_A else a.shape, b.shape[::-1] if transpose_B else b.shape, c.shape)
+    left = a_window.shape if a_window else a.shape
+    right = b_window.shape if b_window else b.shape
+    _check_gemm(left[::-1] if transpose_A else left, right[::-1] if transpose_B else right, c.shape)
     if not isinstance(policy, GemmWarpPolicy):
         raise ArgumentError(f"`policy` is a `T.GemmWarpPolicy`, not `{policy!r}`", location=current().here())
     _clear_if(clear_accum, c)
@@ -864,8 +870,21 @@ def gemm(
         if not _is_whole_tile(C):
             copy(c, C)
         return
+    depth = None
+    if b_window:
+        depth = b_window.shape[1 if transpose_B else 0]
+    elif a_window:
+        depth = a_window.shape[0 if transpose_A else 1]
     _ops.gemm(
-        a.value, b.value, c.value, policy=policy.value, transpose_a=bool(transpose_A), transpose_b=bool(transpose_B)
+        a.value,
+        b.value,
+        c.value,
+        policy=policy.value,
+        transpose_a=bool(transpose_A),
+        transpose_b=bool(transpose_B),
+        a_at=a_window and a_window.place,
+        b_at=b_window and b_window.place,
+        depth=depth,
     )
     if not _is_whole_tile(C):
         copy(c, C)
@@ -905,6 +924,43 @@ def _multiply_bytes(
     gemm(factors[0], factors[1], sums, transpose_a, transpose_b, policy, clear_accum=True)
     with Parallel(*as_tuple(result)) as (i, j):
         c[i, j] = binary("add", c[i, j], cast(sums[i, j], c.dtype))
+
+
+class _Window:
+    """A part of a shared tile that instructions read in place: where it begins, and its extents."""
+
+    def __init__(self, tile: Buffer, place: tuple[int, int], shape: tuple[int, int]) -> None:
+        self.tile, self.place, self.shape = tile, place, shape
+
+
+def _window(operand: Any, *, is_k_last: bool) -> _Window | None:
+    """Returns a factor of a gemm that is read where it lies in its tile; None for what is a whole tile, or copied.
+
+    The places are those at which instructions of every chip can begin, whatever the swizzle of the tile is: a copy
+    would be read no faster, and takes time and memory. Lines of a tile are whole steps of 32 bytes, since `ldmatrix`
+    and descriptors begin at such.
+    """
+    if not isinstance(operand, Region) or _is_whole_tile(operand):
+        return None
+    buffer = operand.buffer
+    if buffer.space != "shared" or buffer.is_view or buffer.dtype is dtypes.uint8:
+        return None
+    if isinstance(buffer.dtype, dtypes.Format) or buffer.rank < 2:
+        return None
+    rows, columns = operand.static_extents[-2:]
+    row, column = (known(offset) for offset in operand.offsets[-2:])
+    if any(extent != 0 for extent in operand.static_extents[:-2]) or not rows or not columns:
+        return None
+    if type(row) is not int or type(column) is not int:
+        return None
+    unit = (32 if is_k_last else 128) * 8 // buffer.dtype.bits
+    shape = buffer.static_shape()
+    assert shape is not None, "on-chip buffers have static shapes"
+    height, width = shape[-2:]
+    if row % 8 or rows % 8 or height % 8 or column % unit or columns % unit or width * buffer.dtype.bits % 256:
+        return None
+    tile = whole(Region(buffer, (*operand.offsets[:-2], 0, 0), (*operand.static_extents[:-2], height, width)))
+    return _Window(tile, (row, column), (rows, columns))
 
 
 def _operand(name: str, operand: Any, space: Space) -> Buffer:

@@ -82,6 +82,20 @@ gpu.module @gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Windows begin inside of their tiles: that of A at the second panel, 17 KiB behind
+  // the first, 32 bytes into its rows, and 8 rows down; that of B 16 rows down.
+  // CHECK-LABEL: gpu.func @wgmma_windows(
+  // CHECK:         %[[FIRST:.+]] = arith.constant 1024 : index
+  // CHECK:         arith.addi %{{.+}}, %[[FIRST]]
+  // CHECK:         tl.wgmma f16 n(64) {{.+}} a_offsets([1090, 1602, 1092, 1604]) b_offsets([128, 128, 256, 256])
+  gpu.func @wgmma_windows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : memref<136x128xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(34816) : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [128, 64], thread = [4, 8, 4] : [2, 64, 1024], value = [2, 2, 8, 2] : [1, 512, 8, 4096]>) : memref<128x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc a_at [8, 80] b_at [16, 0] depth(32) plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<136x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf32, #tl.fragment>
+    gpu.return
+  }
+
   // mma.sync: four matrices of A by one ldmatrix, and four of B, turned because K is
   // not contiguous there, which are the operands of two instructions.
   // CHECK-LABEL: gpu.func @mma(

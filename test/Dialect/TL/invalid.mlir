@@ -973,6 +973,78 @@ func.func @gemm_of_its_accumulator(%b: memref<8x8xf16, #gpu.address_space<workgr
 
 // -----
 
+// C6
+func.func @gemm_of_a_window_without_a_depth(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a depth beside a window}}
+  tl.gemm %a, %b, %c a_at [0, 0] : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_a_depth_without_a_window(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a depth beside windows only}}
+  tl.gemm %a, %b, %c depth(8) : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_an_empty_window(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a positive depth, got 0}}
+  tl.gemm %a, %b, %c a_at [0, 0] depth(0) : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_a_window_at_one_number(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a window at a row and a column, got 1 numbers for A}}
+  tl.gemm %a, %b, %c a_at [0] depth(8) : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_a_window_that_leaves_its_tile(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x16xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a window inside of its tile, got 8x8 at (0, 9) of 8x16 for B}}
+  tl.gemm %a, %b, %c b_at [0, 9] depth(8) : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x16xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_a_window_in_front_of_its_tile(%a: memref<16x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a window inside of its tile, got 8x8 at (-1, 0) of 16x8 for A}}
+  tl.gemm %a, %b, %c a_at [-1, 0] depth(8) : memref<16x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_a_window_of_another_depth(%a: memref<8x32xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects shapes M x K, K x N and M x N, got 8x16, 8x8 and 8x8}}
+  tl.gemm %a, %b, %c a_at [0, 0] depth(16) : memref<8x32xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C6
+func.func @gemm_of_a_window_of_a_fragment(%a: memref<16x8xf16, #tl.fragment>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects a window of a tile in workgroup memory, and A is}}
+  tl.gemm %a, %b, %c a_at [8, 0] depth(8) : memref<16x8xf16, #tl.fragment>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // tl.reduce
 //===----------------------------------------------------------------------===//

@@ -206,6 +206,8 @@ func.func @gemms() {
   tl.gemm %a, %b, %acc : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
   // CHECK: tl.gemm %[[A]], %[[B]], %[[ACC64]] transpose_a transpose_b policy(full_row) async plan(<wgmma, warps_m = 1, warps_n = 1>) :
   tl.gemm %a, %b, %acc64 transpose_a transpose_b policy(full_row) async plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+  // CHECK: tl.gemm %[[A]], %[[B]], %[[ACC64]] a_at [64, 16] b_at [8, 64] depth(32) policy(full_row) :
+  tl.gemm %a, %b, %acc64 a_at [64, 16] b_at [8, 64] depth(32) policy(full_row) : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
   // CHECK: tl.gemm %[[A]], %[[A]], %[[ACC]] transpose_b policy(full_col) plan(<mma, warps_m = 2, warps_n = 2>) :
   tl.gemm %a, %a, %acc transpose_b policy(full_col) plan(<mma, warps_m = 2, warps_n = 2>) : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
   return

@@ -67,6 +67,8 @@ class Features:
     gemms: bool = True
     odd_gemms: bool = True
     """Tiles of gemms that no matrix instruction fits."""
+    slices_of_factors: bool = True
+    """Operands of gemms that are slices of larger tiles."""
     register_operands: bool = True
     """Left operands of gemms that are fragments."""
     sparse_products: bool = True

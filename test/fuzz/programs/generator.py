@@ -960,16 +960,36 @@ class _KernelDrawing:
         if self._features.odd_gemms and e.chance(0.15):
             m, n, k = rng.choice((8, 17, 24, 48, 80)), rng.choice((4, 20, 24, 48, 50)), rng.choice((4, 8, 24, 33))
         transpose_a, transpose_b = e.chance(0.25), e.chance(0.35)
-        a = self._operand((k, m) if transpose_a else (m, k), dtype, (), self._left_space(0.25))
-        b = self._operand((n, k) if transpose_b else (k, n), other, (a,))
+        a_at, a_shape = self._slice(shape_a := (k, m) if transpose_a else (m, k))
+        b_at, b_shape = self._slice(shape_b := (n, k) if transpose_b else (k, n))
+        a = self._operand(a_shape, dtype, (), self._left_space(0.25))
+        b = self._operand(b_shape, other, (a,))
         c = self._operand((m, n), result, (), "fragment")
         if a is None or b is None or c is None:
             return None
+        for at, shape, held in ((a_at, shape_a, dtype), (b_at, shape_b, other)):
+            if at is not None:
+                self._shared += math.prod(shape) * bits(held) // 8  # that of a copy
         if is_float(dtype):
             e.fuzzy.add(c.name)
         policy = e.pick(("Square", "Square", "FullRow", "FullCol"))
         clear = e.chance(0.3)
-        return Gemm(a, b, c, transpose_a, transpose_b, policy, clear)
+        depth = 0 if a_at is None and b_at is None else k
+        return Gemm(a, b, c, transpose_a, transpose_b, policy, clear, a_at, b_at, depth)
+
+    def _slice(self, shape: tuple[int, int]) -> tuple[tuple[int, int] | None, tuple[int, int]]:
+        """Returns where a factor begins in a larger tile, or None, and the tile's shape.
+
+        Most begin where instructions can, some at any row and column, and end before the tile does.
+        """
+        e = self._e
+        if not self._features.slices_of_factors or e.chance(0.85):
+            return None, shape
+        units = (8, 16, 32, 64) if e.chance(0.8) else (1, 2, 4, 8)
+        row, column = (e.pick((0, e.pick(units))) for _ in range(2))
+        behind = [e.pick((0, e.pick(units))) for _ in range(2)]
+        tile = (row + shape[0] + behind[0], column + shape[1] + behind[1])
+        return (None if tile == shape else (row, column)), tile
 
     def _operand(
         self, shape: tuple[int, ...], dtype: str, others: tuple[Buffer | None, ...], space: Space = "shared"

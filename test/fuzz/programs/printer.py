@@ -199,7 +199,11 @@ def _gemm(gemm: ir.Gemm) -> str:
         options += f", policy=T.GemmWarpPolicy.{gemm.policy}"
     if gemm.clear is not False:
         options += f", clear_accum={gemm.clear if gemm.clear is True else expr(gemm.clear)}"
-    return f"T.gemm({gemm.a.name}, {gemm.b.name}, {gemm.c.name}{options})"
+    a, b = (
+        tile.name + ("" if box is None else f"[{', '.join(f'{s.start}:{s.stop}' for s in box)}]")
+        for tile, box in gemm.factors()
+    )
+    return f"T.gemm({a}, {b}, {gemm.c.name}{options})"
 
 
 def _side(side: ir.Side) -> str:

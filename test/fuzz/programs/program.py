@@ -271,6 +271,21 @@ class Gemm:
     transpose_b: bool = False
     policy: str = "Square"
     clear: Expr | bool = False
+    a_at: tuple[int, int] | None = None
+    b_at: tuple[int, int] | None = None
+    depth: int = 0
+    """Where in their tiles slices begin that are multiplied, and K, if there is one."""
+
+    def factors(self) -> list[tuple[Buffer, tuple[slice, slice] | None]]:
+        """Returns `a` and `b`, each with the slice that is multiplied if it is not all."""
+        m, n = self.c.shape
+        shapes = ((self.depth, m) if self.transpose_a else (m, self.depth),
+                  (n, self.depth) if self.transpose_b else (self.depth, n))  # fmt: skip
+        found: list[tuple[Buffer, tuple[slice, slice] | None]] = []
+        for tile, at, shape in zip((self.a, self.b), (self.a_at, self.b_at), shapes, strict=True):
+            box = None if at is None else (slice(at[0], at[0] + shape[0]), slice(at[1], at[1] + shape[1]))
+            found.append((tile, box))
+        return found
 
 
 @dataclass

@@ -446,7 +446,7 @@ class Reference:
         memory.is_stale = False
 
     def _gemm(self, gemm: Gemm, frame: Frame) -> None:
-        a, b = self._whole(gemm.a), self._whole(gemm.b)
+        a, b = (_part(self._whole(tile), box) for tile, box in gemm.factors())
         clear = gemm.clear if isinstance(gemm.clear, bool) else bool(self._value(gemm.clear, frame).low)
         c = number(np.zeros(gemm.c.shape), gemm.c.dtype) if clear else self._whole(gemm.c)
         a, b = (_transposed(x) if flip else x for x, flip in ((a, gemm.transpose_a), (b, gemm.transpose_b)))
@@ -874,6 +874,12 @@ def _depends(node: Any, name: str) -> bool:
         if (node.op == "*" and 0 in constants) or (node.op == "%" and constants in ([1], [-1])):
             return False
     return any(_depends(child, name) for child in children(node))
+
+
+def _part(a: Number, box: tuple[slice, slice] | None) -> Number:
+    if box is None:
+        return a
+    return Number(a.dtype, a.low[box], None if a.high is None else a.high[box])
 
 
 def _transposed(a: Number) -> Number:

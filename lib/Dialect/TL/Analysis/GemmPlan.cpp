@@ -45,6 +45,15 @@ static bool hasRegisterA(GemmOp gemm) {
          !isOfF64(gemm);
 }
 
+/// True if operand A or B lies with K along the rows of its tile.
+static bool isKMajor(GemmOp gemm, bool ofB) {
+  return ofB ? gemm.getTransposeB() : !gemm.getTransposeA();
+}
+
+static MemRefType getTile(GemmOp gemm, bool ofB) {
+  return cast<MemRefType>((ofB ? gemm.getB() : gemm.getA()).getType());
+}
+
 /// The best grid of `parts` over the accumulator, or none: `fits` says which
 /// ones are possible, `cost` is less for better ones.
 static std::optional<Grid> chooseGrid(int64_t parts,
@@ -65,6 +74,19 @@ static std::optional<Grid> chooseGrid(int64_t parts,
 // wgmma
 //===----------------------------------------------------------------------===//
 
+/// True if a descriptor can begin where the window of A or B does: a step of K
+/// begins at 32 bytes of a row, or at a row of a period of the swizzle, and M
+/// and N begin at such a row, or at a panel (PTX ISA, "Matrix Descriptor
+/// Format").
+static bool canDescribeWindow(GemmOp gemm, bool ofB) {
+  constexpr int64_t periodRows = 8;
+  MemRefType tile = getTile(gemm, ofB);
+  auto [row, column] = gemm.getPlace(ofB);
+  int64_t unit = isKMajor(gemm, ofB) ? kStepBytes / getElementBytes(tile)
+                                     : chooseSharedLayout(tile).getChunk();
+  return row % periodRows == 0 && column % unit == 0;
+}
+
 /// Why the gemm cannot use wgmma, or empty.
 static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
   auto a = cast<MemRefType>(gemm.getA().getType());
@@ -82,6 +104,9 @@ static std::string refuseWgmma(GemmOp gemm, int64_t numThreads) {
   if ((!hasRegisterA(gemm) && !chooseSharedLayout(a).getSwizzle()) ||
       !chooseSharedLayout(b).getSwizzle())
     return "an operand's rows are not a multiple of 32 bytes";
+  for (bool ofB : {false, true})
+    if (gemm.hasWindow(ofB) && !canDescribeWindow(gemm, ofB))
+      return "an operand begins where no descriptor can";
   return {};
 }
 
@@ -122,8 +147,23 @@ static std::optional<Grid> chooseGroups(GemmOp gemm, int64_t parts) {
 // mma.sync
 //===----------------------------------------------------------------------===//
 
+/// True if `ldmatrix`, which reads lines of 16 bytes, finds them in the window
+/// of A or B. Where it has no form elements are read one by one.
+static bool canLoadWindow(GemmOp gemm, bool ofB) {
+  constexpr int64_t lineBytes = 16;
+  MemRefType tile = getTile(gemm, ofB);
+  int64_t bytes = getElementBytes(tile);
+  if (isOfF64(gemm) || (!isKMajor(gemm, ofB) && bytes != 2))
+    return true;
+  return gemm.getPlace(ofB)[1] * bytes % lineBytes == 0 &&
+         tile.getDimSize(1) * bytes % lineBytes == 0;
+}
+
 static bool canUseMma(GemmOp gemm, int64_t numThreads) {
   Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
+  for (bool ofB : {false, true})
+    if (gemm.hasWindow(ofB) && !canLoadWindow(gemm, ofB))
+      return false;
   return numThreads % kWarp == 0 &&
          gemm.getK() * element.getIntOrFloatBitWidth() / 8 % kStepBytes == 0;
 }
@@ -270,14 +310,14 @@ FragmentLayout tl::getOperandLayout(GemmOp gemm, GemmPlanAttr plan,
 FragmentLayout tl::getLoadedLayout(GemmOp gemm, GemmPlanAttr plan, bool ofB,
                                    int64_t numThreads) {
   assert(plan.getInstruction() == Instruction::MMA && "others load nothing");
-  auto type = cast<MemRefType>((ofB ? gemm.getB() : gemm.getA()).getType());
+  MemRefType type = gemm.getOperandType(ofB);
   // An instruction takes the elements of four lanes, twice but for f64.
   int64_t perLane = std::max(1u, 32 / type.getElementTypeBitWidth());
   int64_t halves = isOfF64(gemm) ? 1 : 2;
   int64_t k = gemm.getK(), stepK = 4 * perLane * halves;
   int64_t mn = ofB ? gemm.getN() : gemm.getM(), block = ofB ? 8 : 16;
   int64_t part = mn / (ofB ? plan.getWarpsN() : plan.getWarpsM());
-  bool kMajor = ofB ? gemm.getTransposeB() : !gemm.getTransposeA();
+  bool kMajor = isKMajor(gemm, ofB);
   int64_t alongMN = kMajor ? k : 1, alongK = kMajor ? 1 : mn;
   FragmentLayout layout(type.getShape(),
                         {{4, perLane * alongK},

@@ -118,16 +118,26 @@ LogicalResult GemmOp::emitScalarLoops(OpBuilder &builder) {
   Type accType = elementType(getAcc());
   auto body = [&](OpBuilder &inside, ValueRange indices) {
     Value m = indices[0], k = indices[1], n = indices[2];
-    auto load = [&](Value tile, Value row, Value column, bool transposed) {
+    auto load = [&](Value tile, Value row, Value column, bool transposed,
+                    std::array<int64_t, 2> place) {
       if (transposed)
         std::swap(row, column);
-      Value value = LoadOp::create(inside, loc, tile, ValueRange{row, column});
+      auto shift = [&](Value index, int64_t by) {
+        return by == 0 ? index
+                       : arith::AddIOp::create(
+                             inside, loc, index,
+                             arith::ConstantIndexOp::create(inside, loc, by))
+                             .getResult();
+      };
+      Value value = LoadOp::create(
+          inside, loc, tile,
+          ValueRange{shift(row, place[0]), shift(column, place[1])});
       return convertElement(inside, loc, value, accType);
     };
-    Value a = load(getA(), m, k, getTransposeA());
-    Value b = load(getB(), k, n, getTransposeB());
+    Value a = load(getA(), m, k, getTransposeA(), getPlace(/*ofB=*/false));
+    Value b = load(getB(), k, n, getTransposeB(), getPlace(/*ofB=*/true));
     Value sum = multiplyAdd(inside, loc, a, b,
-                            load(getAcc(), m, n, /*transposed=*/false));
+                            load(getAcc(), m, n, /*transposed=*/false, {0, 0}));
     StoreOp::create(inside, loc, sum, getAcc(), ValueRange{m, n});
   };
   emitNest(builder, loc, {getM(), getK(), getN()}, body);

@@ -780,7 +780,70 @@ int64_t GemmOp::getN() {
   return cast<MemRefType>(getAcc().getType()).getDimSize(1);
 }
 int64_t GemmOp::getK() {
+  if (std::optional<int64_t> depth = getDepth())
+    return *depth;
   return cast<MemRefType>(getA().getType()).getDimSize(getTransposeA() ? 0 : 1);
+}
+
+std::array<int64_t, 2> GemmOp::getPlace(bool ofB) {
+  std::optional<ArrayRef<int64_t>> at = ofB ? getBAt() : getAAt();
+  return at ? std::array{(*at)[0], (*at)[1]} : std::array<int64_t, 2>{0, 0};
+}
+
+std::array<int64_t, 2> GemmOp::getOperandShape(bool ofB) {
+  bool isKFirst = ofB ? !getTransposeB() : getTransposeA();
+  int64_t mn = ofB ? getN() : getM();
+  return isKFirst ? std::array{getK(), mn} : std::array{mn, getK()};
+}
+
+MemRefType GemmOp::getOperandType(bool ofB) {
+  auto tile = cast<MemRefType>((ofB ? getB() : getA()).getType());
+  return MemRefType::get(getOperandShape(ofB), tile.getElementType(),
+                         MemRefLayoutAttrInterface(), tile.getMemorySpace());
+}
+
+void GemmOp::setOperand(bool ofB, Value tile) {
+  (ofB ? getBMutable() : getAMutable()).set(tile);
+  if (ofB)
+    removeBAtAttr();
+  else
+    removeAAtAttr();
+  if (!hasWindow(!ofB))
+    removeDepthAttr();
+}
+
+/// Windows of operands (C6).
+static LogicalResult verifyWindows(GemmOp gemm) {
+  bool hasWindow = gemm.getAAt() || gemm.getBAt();
+  if (hasWindow != gemm.getDepth().has_value())
+    return gemm.emitOpError(hasWindow ? "expects a depth beside a window"
+                                      : "expects a depth beside windows only");
+  if (!hasWindow)
+    return success();
+  if (*gemm.getDepth() < 1)
+    return gemm.emitOpError("expects a positive depth, got ")
+           << *gemm.getDepth();
+  for (bool ofB : {false, true}) {
+    std::optional<ArrayRef<int64_t>> at = ofB ? gemm.getBAt() : gemm.getAAt();
+    if (!at)
+      continue;
+    StringRef name = ofB ? "B" : "A";
+    auto tile = cast<MemRefType>((ofB ? gemm.getB() : gemm.getA()).getType());
+    if (getSpace(tile) != Space::Shared)
+      return gemm.emitOpError("expects a window of a tile in workgroup memory, "
+                              "and ")
+             << name << " is `" << tile << "`";
+    if (at->size() != 2)
+      return gemm.emitOpError("expects a window at a row and a column, got ")
+             << at->size() << " numbers for " << name;
+    std::array<int64_t, 2> shape = gemm.getOperandShape(ofB);
+    for (auto [first, extent, size] : llvm::zip(*at, shape, tile.getShape()))
+      if (first < 0 || first > size - extent)
+        return gemm.emitOpError("expects a window inside of its tile, got ")
+               << shapeText(shape) << " at (" << (*at)[0] << ", " << (*at)[1]
+               << ") of " << shapeText(tile.getShape()) << " for " << name;
+  }
+  return success();
 }
 
 LogicalResult GemmOp::verify() {
@@ -790,10 +853,18 @@ LogicalResult GemmOp::verify() {
   if (a.getRank() != 2 || b.getRank() != 2 || acc.getRank() != 2) // C1
     return emitOpError("expects tiles of rank 2, got `")
            << a << "`, `" << b << "` and `" << acc << "`";
-  int64_t m = a.getDimSize(getTransposeA() ? 1 : 0);
-  int64_t ka = a.getDimSize(getTransposeA() ? 0 : 1);
-  int64_t kb = b.getDimSize(getTransposeB() ? 1 : 0);
-  int64_t n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (failed(verifyWindows(*this))) // C6
+    return failure();
+  // A window has the shape that the others leave to it.
+  auto shapeOf = [&](bool ofB) {
+    return hasWindow(ofB) ? llvm::to_vector_of<int64_t>(getOperandShape(ofB))
+                          : SmallVector<int64_t>((ofB ? b : a).getShape());
+  };
+  SmallVector<int64_t> left = shapeOf(false), right = shapeOf(true);
+  int64_t m = left[getTransposeA() ? 1 : 0];
+  int64_t ka = left[getTransposeA() ? 0 : 1];
+  int64_t kb = right[getTransposeB() ? 1 : 0];
+  int64_t n = right[getTransposeB() ? 0 : 1];
   if (m != getM() || n != getN() || ka != kb) // C2
     return emitOpError("expects shapes M x K, K x N and M x N, got ")
            << shapeText({m, ka}) << ", " << shapeText({kb, n}) << " and "

@@ -219,7 +219,8 @@ private:
   void emitBox(OpBuilder &builder, const Question &question, Value buffer,
                ArrayRef<int64_t> tile,
                function_ref<void(OpBuilder &, ValueRange)> body);
-  void askTile(OpBuilder &builder, const Question &question, Value view);
+  void askTile(OpBuilder &builder, const Question &question, Value view,
+               ArrayRef<int64_t> place = {}, ArrayRef<int64_t> shape = {});
   void noteTile(OpBuilder &builder, const Question &question, Value view,
                 ValueRange offsets, ArrayRef<int64_t> tile);
   Finding makeUninitialized(OpBuilder &builder, Location loc, Value view,
@@ -326,7 +327,13 @@ void KernelChecks::answer(Question &question) {
         noteTile(after, question, fill.getTarget(), {},
                  getType(fill.getTarget()).getShape());
       })
-      .Case<GemmOp, ReduceOp, ShuffleOp, VoteOp>([&](Operation *) {
+      .Case([&](GemmOp gemm) {
+        for (bool ofB : {false, true})
+          askTile(before, question, ofB ? gemm.getB() : gemm.getA(),
+                  gemm.getPlace(ofB), gemm.getOperandShape(ofB));
+        askTile(before, question, gemm.getAcc());
+      })
+      .Case<ReduceOp, ShuffleOp, VoteOp>([&](Operation *) {
         for (Value view : getReadBuffers(op))
           askTile(before, question, view);
         if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -537,9 +544,11 @@ Finding KernelChecks::makeUninitialized(OpBuilder &builder, Location loc,
 
 /// Reports elements of `view`, or of the tile of it that is copied, that are
 /// read and were not written. What a copy reads and then drops, because it
-/// leaves a tensor, is not read.
+/// leaves a tensor, is not read. Of other ops that read a part of `view`,
+/// `place` says where it begins, and `shape` its extents.
 void KernelChecks::askTile(OpBuilder &builder, const Question &question,
-                           Value view) {
+                           Value view, ArrayRef<int64_t> place,
+                           ArrayRef<int64_t> shape) {
   if (!isOnChip(view) || !shadows.isAsked(question.op, view))
     return;
   Location loc = question.op->getLoc();
@@ -549,9 +558,12 @@ void KernelChecks::askTile(OpBuilder &builder, const Question &question,
   if (copy)
     loops = CopyLoops::of(copy);
   else
-    loops.extents.assign(getType(view).getShape());
+    loops.extents.assign(shape.empty() ? getType(view).getShape() : shape);
   auto ask = [&](OpBuilder &b, ValueRange indices) {
     SmallVector<Value> position(indices);
+    for (auto [index, first] : llvm::zip(position, place))
+      index = b.createOrFold<arith::AddIOp>(
+          loc, index, arith::ConstantIndexOp::create(b, loc, first));
     if (copy)
       position = shift(b, loc, getType(view).getRank(), copy.getSourceOffsets(),
                        indices, loops.source);

@@ -17,6 +17,7 @@
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -35,9 +36,8 @@ static bool isSmallFloat(Type type) {
 }
 
 /// Copies an operand of 8-bit floats to a tile of f16, and takes that.
-static void widenOperand(OpOperand &operand, gpu::GPUFuncOp kernel) {
-  Operation *gemm = operand.getOwner();
-  auto type = cast<MemRefType>(operand.get().getType());
+static void widenOperand(GemmOp gemm, bool ofB, gpu::GPUFuncOp kernel) {
+  MemRefType type = gemm.getOperandType(ofB);
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   auto wide = MemRefType::get(type.getShape(), builder.getF16Type(),
                               AffineMap(), type.getMemorySpace());
@@ -45,10 +45,15 @@ static void widenOperand(OpOperand &operand, gpu::GPUFuncOp kernel) {
       AllocOp::create(builder, gemm->getLoc(), wide,
                       /*layout=*/Attribute(), /*offset=*/IntegerAttr());
   builder.setInsertionPoint(gemm);
-  CopyOp::create(builder, gemm->getLoc(), operand.get(), ValueRange(), tile,
-                 ValueRange(), type.getShape(), /*async=*/false, /*bulk=*/false,
-                 /*barrier=*/Value(), /*barrierIndex=*/Value());
-  operand.set(tile);
+  SmallVector<Value> place;
+  if (gemm.hasWindow(ofB))
+    for (int64_t first : gemm.getPlace(ofB))
+      place.push_back(
+          arith::ConstantIndexOp::create(builder, gemm->getLoc(), first));
+  CopyOp::create(builder, gemm->getLoc(), ofB ? gemm.getB() : gemm.getA(),
+                 place, tile, ValueRange(), type.getShape(), /*async=*/false,
+                 /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());
+  gemm.setOperand(ofB, tile);
 }
 
 /// Has a gemm multiply f16 if the target does not multiply its operands. True
@@ -59,12 +64,15 @@ static bool widen(GemmOp gemm, gpu::GPUFuncOp kernel, const Target &target) {
   if (!isSmallFloat(type.getElementType()) ||
       target.getCapability() >= firstWithSmallFloats)
     return false;
-  bool isSame = gemm.getA() == gemm.getB();
-  widenOperand(gemm.getAMutable(), kernel);
+  bool isSame =
+      gemm.getA() == gemm.getB() &&
+      gemm.getPlace(/*ofB=*/false) == gemm.getPlace(/*ofB=*/true) &&
+      gemm.getOperandShape(/*ofB=*/false) == gemm.getOperandShape(/*ofB=*/true);
+  widenOperand(gemm, /*ofB=*/false, kernel);
   if (isSame)
-    gemm.getBMutable().set(gemm.getA());
+    gemm.setOperand(/*ofB=*/true, gemm.getA());
   else
-    widenOperand(gemm.getBMutable(), kernel);
+    widenOperand(gemm, /*ofB=*/true, kernel);
   return true;
 }
 

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
@@ -68,13 +69,15 @@ static bool roundOnTheWay(Value buffer) {
   return true;
 }
 
-/// Copies a tile in front of `gemm` to a new one, rounded.
-static Value makeRounded(Value tile, GemmOp gemm, gpu::GPUFuncOp kernel) {
+/// Copies A or B in front of `gemm` to a new tile, rounded.
+static Value makeRounded(GemmOp gemm, bool ofB, gpu::GPUFuncOp kernel) {
   Location loc = gemm.getLoc();
-  auto type = cast<MemRefType>(tile.getType());
+  Value tile = ofB ? gemm.getB() : gemm.getA();
+  MemRefType type = gemm.getOperandType(ofB);
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  auto held = getBuffer(tile).getDefiningOp<AllocOp>();
-  Value rounded = AllocOp::create(builder, loc, type, held.getLayoutAttr(),
+  // wgmma reads f32 with K along the rows, in steps of 32 bytes: a tile of its
+  // own has a swizzle as the one that a window is cut from has.
+  Value rounded = AllocOp::create(builder, loc, type, chooseSharedLayout(type),
                                   /*offset=*/IntegerAttr());
   builder.setInsertionPoint(gemm);
   constexpr int64_t kWidth = 4;
@@ -86,7 +89,13 @@ static Value makeRounded(Value tile, GemmOp gemm, gpu::GPUFuncOp kernel) {
                                  toAttr(builder.getContext(), layout));
   builder.setInsertionPointToStart(&loop.getBody().front());
   SmallVector<Value> at(loop.getBody().getArguments());
-  Value value = LoadOp::create(builder, loc, tile, at);
+  SmallVector<Value> from = at;
+  if (gemm.hasWindow(ofB))
+    for (auto [index, first] : llvm::zip(from, gemm.getPlace(ofB)))
+      index = arith::AddIOp::create(
+          builder, loc, index,
+          arith::ConstantIndexOp::create(builder, loc, first));
+  Value value = LoadOp::create(builder, loc, tile, from);
   value = arith::BitcastOp::create(builder, loc, builder.getI32Type(), value);
   value = roundToTF32(builder, loc, value);
   value = arith::BitcastOp::create(builder, loc, type.getElementType(), value);
@@ -96,28 +105,30 @@ static Value makeRounded(Value tile, GemmOp gemm, gpu::GPUFuncOp kernel) {
 
 static void roundFactors(gpu::GPUFuncOp kernel) {
   // What is found of a buffer has to be found before its gemms are changed.
-  SmallVector<OpOperand *> factors;
+  SmallVector<std::pair<GemmOp, bool>> factors;
   kernel.walk([&](GemmOp gemm) {
     if (!isByWgmma(gemm))
       return;
-    for (OpOperand *factor : {&gemm.getAMutable(), &gemm.getBMutable()}) {
-      auto type = cast<MemRefType>(factor->get().getType());
-      if (type.getElementType().isF32() &&
-          isInSpace(factor->get(), Space::Shared) &&
-          !roundOnTheWay(getBuffer(factor->get())))
-        factors.push_back(factor);
+    for (bool ofB : {false, true}) {
+      Value factor = ofB ? gemm.getB() : gemm.getA();
+      auto type = cast<MemRefType>(factor.getType());
+      if (type.getElementType().isF32() && isInSpace(factor, Space::Shared) &&
+          !roundOnTheWay(getBuffer(factor)))
+        factors.push_back({gemm, ofB});
     }
   });
   // Both factors of a gemm may be one tile.
-  Operation *last = nullptr;
+  GemmOp last;
   Value tile, rounded;
-  for (OpOperand *factor : factors) {
-    if (factor->getOwner() != last || factor->get() != tile) {
-      last = factor->getOwner();
-      tile = factor->get();
-      rounded = makeRounded(tile, cast<GemmOp>(last), kernel);
+  for (auto [gemm, ofB] : factors) {
+    Value factor = ofB ? gemm.getB() : gemm.getA();
+    if (gemm != last || factor != tile || gemm.hasWindow(ofB)) {
+      tile = factor;
+      rounded = makeRounded(gemm, ofB, kernel);
     }
-    factor->set(rounded);
+    // That of A, if it was a window, is of no use to B.
+    last = gemm.hasWindow(ofB) ? GemmOp() : gemm;
+    gemm.setOperand(ofB, rounded);
   }
 }
 

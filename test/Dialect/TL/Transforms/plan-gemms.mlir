@@ -64,6 +64,32 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.gemm %a, %b, %acc : !a, !b, !acc
     gpu.return
   }
+
+  // Windows at which descriptors can begin, and panels along N.
+  // CHECK-LABEL: gpu.func @windows
+  // CHECK:         tl.gemm {{.*}} plan(<wgmma, warps_m = 1, warps_n = 1>)
+  // Not in the middle of a step of K, nor of a panel, nor of a period of rows: ldmatrix
+  // reads any line of 16 bytes.
+  // CHECK:         tl.gemm {{.*}} a_at [8, 8] {{.*}} plan(<mma,
+  // CHECK:         tl.gemm {{.*}} b_at [0, 32] {{.*}} plan(<mma,
+  // CHECK:         tl.gemm {{.*}} a_at [4, 0] {{.*}} plan(<mma,
+  // Nor in the middle of a line.
+  // CHECK:         tl.gemm {{.*}} a_at [0, 4] {{.*}} plan(<fma,
+  gpu.func @windows() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<128x128xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x128xf16, #gpu.address_space<workgroup>>
+    %acc0 = tl.alloc : memref<64x64xf32, #tl.fragment>
+    %acc1 = tl.alloc : memref<64x64xf32, #tl.fragment>
+    %acc2 = tl.alloc : memref<64x64xf32, #tl.fragment>
+    %acc3 = tl.alloc : memref<64x64xf32, #tl.fragment>
+    %acc4 = tl.alloc : memref<64x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc0 a_at [8, 16] b_at [8, 64] depth(32) : memref<128x128xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc1 a_at [8, 8] b_at [0, 0] depth(32) : memref<128x128xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc2 a_at [0, 0] b_at [0, 32] depth(32) : memref<128x128xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc3 a_at [4, 0] b_at [0, 0] depth(32) : memref<128x128xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc4 a_at [0, 4] b_at [0, 0] depth(32) : memref<128x128xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>>, memref<64x64xf32, #tl.fragment>
+    gpu.return
+  }
 }
 
 // -----

@@ -33,6 +33,24 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of a window what is multiplied is rounded, and nothing else.
+  // CHECK-LABEL: gpu.func @a_window(
+  // CHECK:         tl.parallel (%[[I:.+]], %[[J:.+]]) in (64, 16) layout
+  // CHECK:           %[[K:.+]] = arith.addi %[[J]], %{{.+}}
+  // CHECK:           tl.load %{{.+}}[%{{.+}}, %[[K]]]
+  // CHECK:           tl.store %{{.+}}, %[[R:.+]][%[[I]], %[[J]]] : memref<64x16xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.parallel
+  // CHECK:           tl.store %{{.+}}, %[[S:.+]][%{{.+}}, %{{.+}}] : memref<64x16xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.gemm %[[R]], %[[S]], %{{.+}} transpose_b plan
+  gpu.func @a_window(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#layout) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b a_at [0, 16] b_at [0, 0] depth(16) plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
   // The engine writes the slots of a ring, and rounds.
   // CHECK-LABEL: gpu.func @by_the_engine(
   // CHECK-NOT:     tl.parallel

@@ -34,10 +34,10 @@ layout::FragmentLayout getOperandLayout(GemmOp gemm, GemmPlanAttr plan,
 
 /// How warps hold A or B, which lie in shared memory, when mma.sync takes them
 /// (PTX ISA, "Matrix Fragments for mma.m16n8k16": A, B). The shape is that of
-/// the tile, transposed or not; values are in the order in which instructions
-/// take them: those of a block of 16 rows of A or 8 columns of B, block after
-/// block, and so for one step of K after the other. Requires a plan with
-/// mma.sync.
+/// the operand as it lies, transposed or not; values are in the order in which
+/// instructions take them: those of a block of 16 rows of A or 8 columns of B,
+/// block after block, and so for one step of K after the other. Requires a plan
+/// with mma.sync.
 layout::FragmentLayout getLoadedLayout(GemmOp gemm, GemmPlanAttr plan, bool ofB,
                                        int64_t numThreads);
 

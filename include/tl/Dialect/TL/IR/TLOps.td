@@ -473,31 +473,51 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     `tl-plan-gemms`; a gemm whose plan is `wgmma` is made `async` by
     `tl-overlap-gemms`, and no other one is.
 
+    With `a_at` and `b_at` an operand is a window of its tile that begins at this row
+    and column, and `depth` is the K of the product; M and N are the accumulator's.
+    What is outside of the window is not read. `tl-plan-gemms` takes an instruction
+    only if it can begin there.
+
     Constraints: (C1) all three have rank 2; (C2) shapes agree; (C3) A and B
     have the same element type, or each of them one of f8E4M3FN and f8E5M2; (C4)
     element types are one of f16, bf16, f32, f8E4M3FN and f8E5M2 with an f32
     accumulator, f16 with f16, i8 with i32, f64 with f64; (C5) A is in workgroup
     memory or a fragment, B is in workgroup memory, the accumulator is a fragment
-    and not A.
+    and not A; (C6) a window is inside of its tile, and of a tile in workgroup memory,
+    and there is a `depth` if and only if there is a window.
 
     ```mlir
     tl.gemm %As, %Bs, %acc transpose_b : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
     tl.gemm %p, %Vs, %o : memref<128x128xf16, #tl.fragment>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf32, #tl.fragment>
+    tl.gemm %As, %Bs, %acc transpose_b a_at [0, 64] b_at [0, 64] depth(32) : memref<128x96xf16, #gpu.address_space<workgroup>>, memref<128x96xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
     ```
   }];
   let arguments = (ins Arg<AnyMemRef, "the left tile", [MemRead]>:$a, Arg<AnyMemRef, "the right tile", [MemRead]>:$b,
     Arg<AnyMemRef, "the accumulator", [MemRead, MemWrite]>:$acc,
     UnitAttr:$transposeA, UnitAttr:$transposeB,
     DefaultValuedAttr<TL_GemmPolicyAttr, "::tl::GemmPolicy::Square">:$policy,
-    UnitAttr:$async, OptionalAttr<TL_GemmPlanAttr>:$plan);
+    UnitAttr:$async, OptionalAttr<TL_GemmPlanAttr>:$plan,
+    OptionalAttr<DenseI64ArrayAttr>:$aAt, OptionalAttr<DenseI64ArrayAttr>:$bAt,
+    OptionalAttr<I64Attr>:$depth);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
+    (`a_at` $aAt^)? (`b_at` $bAt^)? (`depth` `(` $depth^ `)`)?
     (`policy` `(` custom<Policy>($policy)^ `)`)? (`async` $async^)? (`plan` `(` $plan^ `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getM(); int64_t getN(); int64_t getK();
+
+    /// The row and column of its tile at which A or B begins.
+    ::std::array<int64_t, 2> getPlace(bool ofB);
+    bool hasWindow(bool ofB) { return (ofB ? getBAt() : getAAt()).has_value(); }
+    /// The rows and columns of A or B as they lie in its tile.
+    ::std::array<int64_t, 2> getOperandShape(bool ofB);
+    /// The type of a tile that holds A or B and nothing else.
+    ::mlir::MemRefType getOperandType(bool ofB);
+    /// Has the gemm read A or B from `tile`, which holds nothing else.
+    void setOperand(bool ofB, ::mlir::Value tile);
   }];
 }
 
