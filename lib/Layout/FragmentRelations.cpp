@@ -112,9 +112,24 @@ static SmallVector<int64_t> touched(ArrayRef<FragmentIndex> indices,
                                     ArrayRef<int64_t> origin) {
   SmallVector<int64_t> element;
   for (auto [index, start] : zip_equal(indices, origin))
-    element.push_back((index.dim < 0 ? index.position : point[index.dim]) -
+    element.push_back((index.dim < 0 ? 0 : point[index.dim]) + index.position -
                       start);
   return element;
+}
+
+bool tl::layout::isOutside(const FragmentLayout &fragment,
+                           ArrayRef<int64_t> element) {
+  // Threads add numbers from zero on.
+  for (auto [dim, at] : enumerate(element)) {
+    if (at >= fragment.getShape()[dim])
+      return true;
+    int64_t most = 0;
+    for (ThreadStep step : fragment.threadSteps(dim))
+      most += (step.extent - 1) * step.step;
+    if (at + most < 0)
+      return true;
+  }
+  return false;
 }
 
 std::optional<SmallVector<int64_t>>
@@ -132,10 +147,17 @@ tl::layout::findRegisters(const FragmentLayout &loop,
                 fragment.threadOffset(thread)) != rest)
       return std::nullopt;
 
+  bool mayLeave = any_of(indices, [](FragmentIndex index) {
+    return index.dim >= 0 && index.position != 0;
+  });
   SmallVector<int64_t> registers;
   for (int64_t lane = 0; lane < loop.numValues(); ++lane) {
     SmallVector<int64_t> element = touched(indices, loop.valueOffset(lane),
                                            SmallVector<int64_t>(rest.size()));
+    if (mayLeave && isOutside(fragment, element)) {
+      registers.push_back(-1);
+      continue;
+    }
     std::optional<FragmentLayout::Owner> owner = fragment.findOwner(element);
     // Of thread 0, because it is the thread's part that has been taken away.
     if (!owner || fragment.valueOffset(owner->value) != element)

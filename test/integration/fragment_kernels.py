@@ -274,6 +274,53 @@ def gemm_from_fragment(dtype="float16", m=64, n=64, k=64, transposed=False, thre
     return main, (a, b), (left @ right + right.sum(axis=0) + left.max(axis=1, keepdims=True)).astype(acc)
 
 
+BESIDE = [(8, 0), (16, 0), (-8, 0), (-16, 8), (0, -8), (1, 0), (0, 1), (24, -16), (48, 0), (64, 0), (-63, 0)]
+"""How far from its own indices an iteration reads."""
+
+
+def read_beside(threads=128, n=64, by_rows=False):
+    """Elements beside those of the iteration: in its thread, in others, and outside, where nothing is read."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 32), "float16"),
+        B: T.Tensor((32, n), "float16"),
+        Y: T.Tensor((len(BESIDE) + 2, 64, n), "float32"),
+    ):
+        with T.Kernel(1, threads=threads):
+            As, Bs = T.alloc_shared((64, 32), "float16"), T.alloc_shared((32, n), "float16")
+            acc = T.alloc_fragment((64, n), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.gemm(As, Bs, acc, clear_accum=True)
+            if by_rows:
+                for i in T.Parallel(64):
+                    for j in range(n):
+                        acc[i, j] = acc[i, j] + 1
+            for number, (down, across) in enumerate(BESIDE):
+                for i, j in T.Parallel(64, n):
+                    Y[number, i, j] = -1
+                    if i + down >= 0 and i + down < 64 and j + across >= 0 and j + across < n:
+                        Y[number, i, j] = acc[i + down, j + across]
+            for half in range(2):
+                for i, j in T.Parallel(32, n):
+                    Y[len(BESIDE) + half, i, j] = acc[i + 32 * half, j] * acc[i + 16, j]
+                    Y[len(BESIDE) + half, i + 32, j] = acc[i + 32 * half, j] + acc[i, j]
+
+    a, b = numbers(64, 32, dtype="float16"), numbers(32, n, dtype="float16")
+    product = a.astype("float32") @ b.astype("float32") + int(by_rows)
+    expected = np.full((len(BESIDE) + 2, 64, n), -1, "float32")
+    for number, (down, across) in enumerate(BESIDE):
+        rows = slice(max(0, -down), min(64, 64 - down))
+        columns = slice(max(0, -across), min(n, n - across))
+        moved = product[max(0, down) : 64 + min(0, down), max(0, across) : n + min(0, across)]
+        expected[number, rows, columns] = moved
+    for half in range(2):
+        part = product[32 * half : 32 * half + 32]
+        expected[len(BESIDE) + half] = np.concatenate([part * product[16:48], part + product[:32]])
+    return main, (a, b), expected
+
+
 def gemm_of_zeros(dtype="float16", acc="float32"):
     """Most of the left operand is zero, as half of the sums is before the product: nothing holds both zeros."""
 
@@ -486,6 +533,10 @@ CASES = {
     "copy_parts": copy_parts,
     "rows_and_columns": rows_and_columns,
     "normalise_a_vector": normalise_a_vector,
+    "read_beside": read_beside,
+    "read_beside-one-warp": lambda: read_beside(threads=32, n=32),
+    "read_beside-one-thread": lambda: read_beside(threads=1, n=8),
+    "read_beside-by-rows": lambda: read_beside(threads=64, n=16, by_rows=True),
     "gemm_from_fragment": gemm_from_fragment,
     "gemm_from_fragment-tf32": lambda: gemm_from_fragment("float32", k=32),
     "gemm_from_fragment-int8": lambda: gemm_from_fragment("int8", acc="int32"),

@@ -29,8 +29,8 @@ FragmentLayout extendDims(const FragmentLayout &layout,
                           llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<int64_t> extents, int64_t vectorWidth);
 
-/// One index of a fragment that is touched in a loop: loop index `dim`, or with
-/// a negative `dim` the constant `position`.
+/// One index of a fragment that is touched in a loop: `position` behind loop
+/// index `dim`, or with a negative `dim` the constant `position`.
 struct FragmentIndex {
   int64_t dim;
   int64_t position;
@@ -38,11 +38,17 @@ struct FragmentIndex {
 
 /// The value of `fragment` that each value of `loop` touches at `indices`, if
 /// it is the same one in every thread: element `indices` of iteration
-/// `loop(thread, i)` is `fragment(thread, result[i])`. None if there is a
-/// thread that does not hold an element that it touches.
+/// `loop(thread, i)` is `fragment(thread, result[i])`. Where a position is
+/// behind a loop index, or in front of it, -1 stands for a value that touches
+/// nothing of the fragment in any thread. None if there is a thread that does
+/// not hold an element that it touches.
 std::optional<llvm::SmallVector<int64_t>>
 findRegisters(const FragmentLayout &loop, const FragmentLayout &fragment,
               llvm::ArrayRef<FragmentIndex> indices);
+
+/// True if an element is outside of `fragment` in every thread: what a value
+/// touches there is at `element` and the thread's part of the coordinates.
+bool isOutside(const FragmentLayout &fragment, llvm::ArrayRef<int64_t> element);
 
 /// How the threads that hold parts of one result of a reduction combine them.
 struct ReductionSteps {

@@ -52,6 +52,10 @@ FailureOr<bool> tl::hasFormulas(const ParallelBody &body,
       return failure();
     if (!findFormula(body.getLayout(), *registers))
       return false;
+    // A formula would find something for what is outside, where the iteration
+    // runs all the same.
+    if (access.isBeside() && llvm::is_contained(*registers, -1))
+      return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 
 #include "NumberFormula.h"
 
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 
@@ -453,28 +454,31 @@ FailureOr<SmallVector<int64_t>> tl::findRegisters(Operation *op,
                                                   ValueRange indices) {
   const FragmentLayout &lanes = body.getLayout();
   FragmentLayout registers = lowering.getLayout(fragment);
-  // Per dimension: the loop index that it follows, or where it stands.
-  SmallVector<std::optional<unsigned>> arguments;
-  SmallVector<int64_t> constants;
+  ParallelOp loop = body.getLoop();
+  SmallVector<layout::FragmentIndex> parsed;
+  bool mayLeave = false;
   for (auto [dim, index] : llvm::enumerate(indices)) {
-    std::optional<unsigned> argument = body.getArgument(index);
-    APInt constant(64, 0);
-    if (!argument && !matchPattern(index, m_ConstantInt(&constant)))
+    std::optional<layout::FragmentIndex> known =
+        getFragmentIndex(index, loop, isa<StoreOp>(op));
+    if (!known)
       return foreignElement(op, fragment);
     SmallVector<layout::ThreadStep> wanted;
-    if (argument)
-      wanted = lanes.threadSteps(*argument);
+    if (known->dim >= 0)
+      wanted = lanes.threadSteps(known->dim);
     if (joinSteps(wanted) != joinSteps(registers.threadSteps(dim)))
       return foreignElement(op, fragment);
-    arguments.push_back(argument);
-    constants.push_back(constant.getSExtValue());
+    mayLeave |= known->dim >= 0 && known->position != 0;
+    parsed.push_back(*known);
   }
-  ParallelOp loop = body.getLoop();
   SmallVector<int64_t> found, element(indices.size());
   for (int64_t lane = 0, e = lanes.numValues(); lane < e; ++lane) {
     SmallVector<int64_t> offset = lanes.valueOffset(lane);
-    for (auto [dim, argument] : llvm::enumerate(arguments))
-      element[dim] = argument ? offset[*argument] : constants[dim];
+    for (auto [dim, index] : llvm::enumerate(parsed))
+      element[dim] = (index.dim < 0 ? 0 : offset[index.dim]) + index.position;
+    if (mayLeave && layout::isOutside(registers, element)) {
+      found.push_back(-1);
+      continue;
+    }
     std::optional<FragmentLayout::Owner> owner = registers.findOwner(element);
     if (owner && owner->thread == 0) {
       found.push_back(owner->value);

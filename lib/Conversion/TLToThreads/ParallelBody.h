@@ -160,7 +160,8 @@ std::optional<int64_t> getConstantPosition(mlir::Value buffer,
                                            mlir::ValueRange indices);
 
 /// For each value of the loop's layout, the register of `fragment` that holds
-/// the element at `indices`, -1 for lanes of the padding that have none. Fails,
+/// the element at `indices`, -1 for lanes that have none: those of the padding,
+/// and those that read beside their indices, outside of the fragment. Fails,
 /// after an error at `op`, if a thread does not hold what its iterations touch.
 mlir::FailureOr<llvm::SmallVector<int64_t>>
 findRegisters(mlir::Operation *op, const ParallelBody &body,

@@ -9,6 +9,7 @@
 #include "tl/Layout/FragmentLayout.h"
 #include "tl/Layout/FragmentRelations.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "gtest/gtest.h"
 #include <map>
 #include <numeric>
@@ -377,8 +378,16 @@ Coordinates element(const FragmentLayout &loop, ArrayRef<FragmentIndex> indices,
                     int64_t thread, int64_t value) {
   Coordinates point = at(loop, thread, value), result;
   for (FragmentIndex index : indices)
-    result.push_back(index.dim < 0 ? index.position : point[index.dim]);
+    result.push_back((index.dim < 0 ? 0 : point[index.dim]) + index.position);
   return result;
+}
+
+bool isInside(const FragmentLayout &fragment, ArrayRef<int64_t> coordinates) {
+  return llvm::all_of(llvm::zip(coordinates, fragment.getShape()),
+                      [](auto pair) {
+                        auto [coordinate, extent] = pair;
+                        return coordinate >= 0 && coordinate < extent;
+                      });
 }
 
 /// `findRegisters` from the definition: every thread and value is visited.
@@ -396,9 +405,13 @@ findRegistersByForce(const FragmentLayout &loop, const FragmentLayout &fragment,
       if (everywhere)
         found = value;
     }
-    if (!found)
+    bool isOutside = llvm::none_of(
+        llvm::seq<int64_t>(0, loop.numThreads()), [&](int64_t thread) {
+          return isInside(fragment, element(loop, indices, thread, lane));
+        });
+    if (!found && !isOutside)
       return std::nullopt;
-    registers.push_back(*found);
+    registers.push_back(found.value_or(-1));
   }
   return registers;
 }
@@ -426,12 +439,35 @@ TEST(FragmentLayoutRelations, RegistersAreThoseOfBruteForce) {
       for (auto [first, second] : accesses) {
         FragmentIndex indices[] = {first, second};
         auto registers = findRegisters(loop, fragment, indices);
-        EXPECT_EQ(registers, findRegistersByForce(loop, fragment, indices))
+        auto byForce = findRegistersByForce(loop, fragment, indices);
+        if (byForce && llvm::is_contained(*byForce, -1))
+          byForce = std::nullopt;
+        EXPECT_EQ(registers, byForce)
             << loop.str() << " touches " << fragment.str();
         (registers ? found : refused) += 1;
       }
   EXPECT_GT(found, 300);
   EXPECT_GT(refused, 300);
+
+  // Beside a loop index, what is found is right, and some is found.
+  int64_t beside = 0, outside = 0;
+  for (const FragmentLayout &loop : layouts)
+    for (const FragmentLayout &fragment : layouts)
+      for (int64_t rows : {-8, -4, -2, -1, 0, 1, 2, 4, 8})
+        for (int64_t columns : {-4, -1, 0, 1, 2, 4, 5}) {
+          FragmentIndex indices[] = {{0, rows}, {1, columns}};
+          auto registers = findRegisters(loop, fragment, indices);
+          if (!registers || (rows == 0 && columns == 0))
+            continue;
+          EXPECT_EQ(registers, findRegistersByForce(loop, fragment, indices))
+              << loop.str() << " touches " << fragment.str() << " at " << rows
+              << ", " << columns;
+          beside += 1;
+          outside += llvm::is_contained(*registers, -1);
+        }
+  EXPECT_GT(beside, 300);
+  EXPECT_GT(outside, 300);
+  EXPECT_LT(outside, beside);
 }
 
 /// A loop that is laid out as `fragment` along `dims` finds its elements there.

@@ -7,6 +7,7 @@
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,15 +16,27 @@ using namespace tl;
 using layout::FragmentIndex;
 using layout::FragmentLayout;
 
-/// `index` as a loop index or a constant, or none.
-static std::optional<FragmentIndex> parseIndex(Value index, ParallelOp loop) {
+/// Constants that are added to loop indices: a sum with a larger one, which no
+/// fragment has room for, could wrap.
+static constexpr uint64_t kMostBeside = 1 << 20;
+
+std::optional<FragmentIndex> tl::getFragmentIndex(Value index, ParallelOp loop,
+                                                  bool isWrite) {
   APInt constant;
   if (matchPattern(index, m_ConstantInt(&constant)))
     return FragmentIndex{-1, constant.getSExtValue()};
+  int64_t position = 0;
+  if (auto sum = index.getDefiningOp<arith::AddIOp>();
+      sum && !isWrite && sum.getType().isIndex() &&
+      matchPattern(sum.getRhs(), m_ConstantInt(&constant)) &&
+      constant.abs().ult(kMostBeside)) {
+    index = sum.getLhs();
+    position = constant.getSExtValue();
+  }
   auto argument = dyn_cast<BlockArgument>(index);
   if (!argument || argument.getOwner() != &loop.getBody().front())
     return std::nullopt;
-  return FragmentIndex{argument.getArgNumber(), 0};
+  return FragmentIndex{argument.getArgNumber(), position};
 }
 
 SmallVector<FragmentAccess> tl::getFragmentAccesses(ParallelOp loop) {
@@ -43,7 +56,8 @@ SmallVector<FragmentAccess> tl::getFragmentAccesses(ParallelOp loop) {
     FragmentAccess access{op, buffer, isa<StoreOp>(op), std::nullopt};
     SmallVector<FragmentIndex> parsed;
     for (Value index : indices)
-      if (std::optional<FragmentIndex> known = parseIndex(index, loop))
+      if (std::optional<FragmentIndex> known =
+              getFragmentIndex(index, loop, access.isWrite))
         parsed.push_back(*known);
     if (parsed.size() == indices.size())
       access.indices = std::move(parsed);
@@ -53,6 +67,16 @@ SmallVector<FragmentAccess> tl::getFragmentAccesses(ParallelOp loop) {
 }
 
 std::optional<SmallVector<int64_t>> FragmentAccess::getDims() const {
+  return isBeside() ? std::nullopt : getDimsBeside();
+}
+
+bool FragmentAccess::isBeside() const {
+  return indices && llvm::any_of(*indices, [](FragmentIndex index) {
+           return index.dim >= 0 && index.position != 0;
+         });
+}
+
+std::optional<SmallVector<int64_t>> FragmentAccess::getDimsBeside() const {
   if (!indices)
     return std::nullopt;
   SmallVector<int64_t> dims;

@@ -140,7 +140,7 @@ static void extendLoop(ParallelOp loop, LayoutMap &layouts) {
   int64_t most = 0;
   for (const FragmentAccess &access : getFragmentAccesses(loop)) {
     const FragmentLayout *known = layouts.get(access.fragment);
-    std::optional<SmallVector<int64_t>> dims = access.getDims();
+    std::optional<SmallVector<int64_t>> dims = access.getDimsBeside();
     int64_t elements = llvm::product_of(getShape(access.fragment), int64_t(1));
     if (!known || !dims || elements <= most)
       continue;

@@ -90,6 +90,34 @@ gpu.module @loops attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 
+  // Sixteen rows further down are values of the same threads, as an accumulator lies;
+  // a row further down is another thread's.
+  // CHECK-LABEL: gpu.func @rows_beside
+  // CHECK:         tl.parallel (%[[I:.+]], %[[J:.+]]) in (64, 64) layout(#[[L:.+]])
+  // CHECK:           %[[K:.+]] = arith.addi %[[I]], %{{.+}}
+  // CHECK:           tl.load %{{.+}}[%[[K]], %[[J]]] : memref<64x64xf32, #tl.fragment>
+  // CHECK:         tl.copy %{{.+}} to %[[T:.+]] tile(64, 64) : memref<64x64xf32, #tl.fragment> to memref<64x64xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.parallel
+  // CHECK:           tl.load %[[T]]
+  gpu.func @rows_beside(%Y: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %a = tl.alloc : memref<64x16xf16, #gpu.address_space<workgroup>>
+    %f = tl.alloc : !tile
+    tl.gemm %a, %a, %f transpose_b plan(<mma, warps_m = 1, warps_n = 1>) : memref<64x16xf16, #gpu.address_space<workgroup>>, memref<64x16xf16, #gpu.address_space<workgroup>>, !tile
+    tl.parallel (%i, %j) in (64, 64) {
+      %k = arith.addi %i, %c16 : index
+      %x = tl.load %f[%k, %j] : !tile
+      tl.store %x, %Y[%i, %j] : memref<64x64xf32>
+    }
+    tl.parallel (%i, %j) in (64, 64) {
+      %k = arith.addi %i, %c1 : index
+      %x = tl.load %f[%k, %j] : !tile
+      tl.store %x, %Y[%i, %j] : memref<64x64xf32>
+    }
+    gpu.return
+  }
+
   // A loop that writes all of a fragment has no need of what it held; one that
   // writes a part of it does.
   // CHECK-LABEL: gpu.func @written

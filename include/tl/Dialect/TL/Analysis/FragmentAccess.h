@@ -7,6 +7,8 @@
 //
 //   (R1) for each lane l there is one value v with L(t, v) = f(P(t, l)) in
 //        every thread t: no element has to travel, and registers have numbers;
+//        or, where the loop reads beside its indices, f(P(t, l)) is outside of
+//        the fragment in every thread, and what is read undefined (M2);
 //
 // and where the loop writes, moreover if
 //
@@ -21,11 +23,11 @@
 // that writes it, and by R2 there is one.
 //
 // Coordinates are sums of a thread's part and a value's part, and f picks loop
-// indices and constants. So R1 holds exactly when f(P(t, 0)) - L(t, 0) is
-// the same for all t, which is a matter of threads alone, and each lane then
-// finds its value without threads (`layout::findRegisters`). That is how all of
-// it is proven here, for tl-stage-fragments as for tl-verify-layouts, without
-// visiting elements.
+// indices, constants, and in reads sums of the two. So R1 holds exactly when
+// f(P(t, 0)) - L(t, 0) is the same for all t, which is a matter of threads
+// alone, and each lane then finds its value without threads
+// (`layout::findRegisters`). That is how all of it is proven here, for
+// tl-stage-fragments as for tl-verify-layouts, without visiting elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +51,19 @@ struct FragmentAccess {
   /// dimension has one element. None if an index is repeated, a constant or
   /// computed: then no layout of the fragment follows from the loop's.
   std::optional<llvm::SmallVector<int64_t>> getDims() const;
+
+  /// The same where constants may be added to loop indices: the loop may lie as
+  /// the fragment does, and find what it touches in other values.
+  std::optional<llvm::SmallVector<int64_t>> getDimsBeside() const;
+
+  /// True if a constant is added to a loop index.
+  bool isBeside() const;
 };
+
+/// An index of a fragment as an index of `loop`, a constant, or, in reads, the
+/// sum of the two; none if it is anything else.
+std::optional<layout::FragmentIndex>
+getFragmentIndex(mlir::Value index, ParallelOp loop, bool isWrite);
 
 /// The accesses of fragments in a loop, in order.
 llvm::SmallVector<FragmentAccess> getFragmentAccesses(ParallelOp loop);
