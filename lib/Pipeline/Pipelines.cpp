@@ -60,6 +60,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   addNormalization(kernel);
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());
+  kernel.addPass(createUnrollFragmentLoopsPass());
   kernel.addPass(createInferLayoutsPass());
   kernel.addPass(createStageFragmentsPass());
   kernel.addPass(createAddWorkspacesPass());

@@ -215,6 +215,21 @@ def PlanGemmsPass : Pass<"tl-plan-gemms", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
+def UnrollFragmentLoopsPass : Pass<"tl-unroll-fragment-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "write out short loops whose index picks a part of a fragment";
+  let description = [{
+    An `scf.for` with constant bounds and at most 8 iterations is replaced by
+    them, one after the other, if a `tl.parallel` in it reads a fragment at one of
+    its own indices and a number that grows by a multiple of 8 from iteration to
+    iteration. What is read then is at a constant, and may stay in registers. Loops
+    with more than 1024 operations in all iterations stay as they are.
+
+    Requires nothing, and guarantees nothing: it is `tl-stage-fragments` that sees
+    to what does not lie as it is read.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def InferLayoutsPass : Pass<"tl-infer-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give every buffer and parallel loop its layout";
   let description = [{

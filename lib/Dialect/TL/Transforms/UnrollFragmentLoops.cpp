@@ -1,0 +1,179 @@
+//===- UnrollFragmentLoops.cpp - Loops that pick parts of fragments -------===//
+//
+// Registers have numbers, so that a parallel loop finds in them what a constant
+// says, and not what the index of a loop around it does:
+//
+//     for s in range(2):
+//         for i, j in T.Parallel(16, 64):
+//             S[i, j] = acc[i + 16 * s, j]
+//
+// goes through shared memory twice, and not at all where the loop over `s` is
+// written out. A loop with few iterations is, if the elements of a fragment
+// that its iterations read are a multiple of eight apart: that is where matrix
+// instructions have other elements of the same thread.
+//
+// Sound because a loop with constant bounds is what its iterations are, one
+// after the other: the values that it carries go from each to the next. Whether
+// a fragment can be read in registers is decided by tl-stage-fragments, and
+// nothing relies on what is guessed here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/FoldUtils.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tl {
+#define GEN_PASS_DEF_UNROLLFRAGMENTLOOPSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+/// Iterations, and operations of all of them, of a loop that is written out.
+static constexpr int64_t kMostIterations = 8, kMostOperations = 1024;
+/// Rows and columns of an accumulator that a thread holds are so far apart.
+static constexpr int64_t kApart = 8;
+
+namespace {
+/// A loop with constant bounds.
+struct Trip {
+  int64_t first, step, count;
+};
+} // namespace
+
+static std::optional<Trip> getTrip(scf::ForOp loop) {
+  APInt first, end, step;
+  if (!loop.getInductionVar().getType().isIndex() ||
+      !matchPattern(loop.getLowerBound(), m_ConstantInt(&first)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&end)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+      !step.isStrictlyPositive() || !first.slt(end))
+    return std::nullopt;
+  int64_t from = first.getSExtValue(), by = step.getSExtValue();
+  // Not more than can be counted: the difference of two indices of 32 bits.
+  int64_t count = (end.getSExtValue() - from - 1) / by + 1;
+  if (count > kMostIterations)
+    return std::nullopt;
+  return Trip{from, by, count};
+}
+
+/// How far `value` goes with each unit of the index of `loop`, if it is sums
+/// and products of that and of constants; none if it is anything else.
+static std::optional<int64_t> getSlope(Value value, scf::ForOp loop) {
+  APInt factor;
+  if (value == loop.getInductionVar())
+    return 1;
+  if (matchPattern(value, m_Constant()))
+    return 0;
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> left = getSlope(op->getOperand(0), loop);
+  std::optional<int64_t> right = getSlope(op->getOperand(1), loop);
+  if (!left || !right)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *left + *right;
+  if (matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
+    return *left * factor.getSExtValue();
+  if (matchPattern(op->getOperand(0), m_ConstantInt(&factor)))
+    return *right * factor.getSExtValue();
+  return std::nullopt;
+}
+
+/// True if `index` is one of a parallel loop's own and a multiple of `kApart`
+/// in each iteration of `loop`.
+static bool isPicked(Value index, ParallelOp parallel, scf::ForOp loop,
+                     const Trip &trip) {
+  auto sum = index.getDefiningOp<arith::AddIOp>();
+  if (!sum)
+    return false;
+  for (auto [own, other] : {std::pair(sum.getLhs(), sum.getRhs()),
+                            std::pair(sum.getRhs(), sum.getLhs())}) {
+    auto argument = dyn_cast<BlockArgument>(own);
+    if (!argument || argument.getOwner() != &parallel.getBody().front())
+      continue;
+    std::optional<int64_t> slope = getSlope(other, loop);
+    return slope && *slope != 0 && *slope * trip.step % kApart == 0;
+  }
+  return false;
+}
+
+static bool picksParts(scf::ForOp loop, const Trip &trip) {
+  int64_t operations = 0;
+  loop.getBody()->walk([&](Operation *) { ++operations; });
+  if (operations * trip.count > kMostOperations)
+    return false;
+  return loop.getBody()
+      ->walk([&](LoadOp load) {
+        auto parallel = load->getParentOfType<ParallelOp>();
+        bool picks = isInSpace(load.getSource(), Space::Fragment) && parallel &&
+                     llvm::any_of(load.getIndices(), [&](Value index) {
+                       return isPicked(index, parallel, loop, trip);
+                     });
+        return picks ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static void unroll(scf::ForOp loop, const Trip &trip) {
+  OpBuilder builder(loop);
+  OperationFolder folder(loop.getContext());
+  SmallVector<Value> carried(loop.getInitArgs());
+  for (int64_t i = 0; i < trip.count; ++i) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(),
+                arith::ConstantIndexOp::create(builder, loop.getLoc(),
+                                               trip.first + i * trip.step));
+    mapping.map(loop.getRegionIterArgs(), carried);
+    SmallVector<Operation *> copies;
+    for (Operation &op : loop.getBody()->without_terminator())
+      copies.push_back(builder.clone(op, mapping));
+    carried = llvm::map_to_vector(
+        loop.getBody()->getTerminator()->getOperands(),
+        [&](Value value) { return mapping.lookupOrDefault(value); });
+    // What is a number now is to be seen as one.
+    SmallVector<Operation *> sums;
+    for (Operation *copy : copies)
+      copy->walk([&](Operation *op) {
+        if (isa<arith::AddIOp, arith::MulIOp>(op))
+          sums.push_back(op);
+      });
+    for (Operation *sum : sums)
+      (void)folder.tryToFold(sum);
+  }
+  loop.replaceAllUsesWith(carried);
+  loop.erase();
+}
+
+namespace {
+
+struct UnrollFragmentLoops
+    : tl::impl::UnrollFragmentLoopsPassBase<UnrollFragmentLoops> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      // Inner loops first, which an outer one then has in it written out.
+      SmallVector<scf::ForOp> loops;
+      kernel.walk([&](scf::ForOp loop) {
+        if (!loop->getParentOfType<ParallelOp>())
+          loops.push_back(loop);
+      });
+      for (scf::ForOp loop : loops)
+        if (std::optional<Trip> trip = getTrip(loop);
+            trip && picksParts(loop, *trip))
+          unroll(loop, *trip);
+    }
+  }
+};
+
+} // namespace
