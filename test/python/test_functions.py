@@ -41,8 +41,8 @@ MADE_OF_OTHERS = {
 """Functions that the front end makes of others and of arithmetic."""
 
 SINGLE_BOUNDS = {
-    "exp10": 0.95, "log10": 1.05, "log1p": 0.9, "sinh": 1.25, "cosh": 1.25, "asinh": 1.35, "acosh": 1.35, "atanh": 0.85,
-    "tan": 1.25, "atan": 1.15, "asin": 0.9, "acos": 1.15, "atan2": 1.3, "hypot": 1.05,
+    "exp10": 1, "log10": 0.95, "log1p": 0.85, "sinh": 1.25, "cosh": 1.25, "asinh": 1, "acosh": 1.25, "atanh": 0.8,
+    "tan": 1.3, "atan": 1.25, "asin": 0.9, "acos": 1.15, "atan2": 1.35, "hypot": 1.1,
 }  # fmt: skip
 """How far those of `float32` may be off; the others are exact."""
 
@@ -353,7 +353,7 @@ def test_what_has_no_remainder_says_so(name, dtype):
                     X[i] = getattr(T, name)(X[i], X[0])
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [("float32", 0.95), ("float64", 2.5)])
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1), ("float64", 2.5)])
 def test_powers(run, dtype, bound):
     @T.prim_func
     def f(X: T.Tensor((N,), dtype), Y: T.Tensor((N,), dtype), Z: T.Tensor((N,), dtype)):
