@@ -35,6 +35,16 @@ gpu.module @k {
     return %f : f32
   }
 
+  // A power is the formula that GPUs have.
+  // CHECK-LABEL: llvm.func @power
+  // CHECK-NOT:     llvm.intr.pow
+  // CHECK-NOT:     llvm.call
+  // CHECK:         llvm.return
+  func.func @power(%x: f32, %y: f32) -> f32 {
+    %z = math.powf %x, %y : f32
+    return %z : f32
+  }
+
   // Conversions to integers saturate.
   // CHECK-LABEL: llvm.func @saturate
   // CHECK:         llvm.call_intrinsic "llvm.fptosi.sat"(%arg0) : (f32) -> i32

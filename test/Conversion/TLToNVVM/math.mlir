@@ -151,6 +151,28 @@ gpu.module @formulas {
     gpu.return
   }
 
+  // A power needs no f64: its logarithm is in two parts.
+  // CHECK-LABEL: llvm.func @power
+  // CHECK-NOT: f64
+  // CHECK: llvm.return
+  gpu.func @power(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.powf %x, %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // The product of log2, whose rounding error is made good, has zero added to
+  // it: nothing fuses it with the sum that takes it.
+  // CHECK-LABEL: llvm.func @log2
+  // CHECK-DAG: %[[ZERO:.+]] = llvm.mlir.constant(0.000000e+00 : f32)
+  // CHECK-DAG: %[[LOG2E:.+]] = llvm.mlir.constant(1.442695{{.*}} : f32)
+  // CHECK: llvm.intr.fma(%{{.+}}, %[[LOG2E]], %[[ZERO]])
+  gpu.func @log2(%x: f32, %p: !llvm.ptr<1>) {
+    %y = math.log2 %x : f32
+    llvm.store %y, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
   // log10 is log by log(10).
   // CHECK-LABEL: llvm.func @log10
   // CHECK: llvm.mlir.constant(0.434294{{.*}} : f32)

@@ -23,7 +23,7 @@ def ConvertTLToNVVMPass : Pass<"convert-tl-to-nvvm", "::mlir::gpu::GPUModuleOp">
       place, and LLVM cannot move a use before the wait that completes it.
     - `math` ops become hardware instructions or polynomials: no library is
       linked. In f32, `exp`, `exp2`, `log`, `sin` and `cos` (of arguments up to
-      2^17) are within 2 ulp, most others within 5; `cbrt` and `powf` are
+      2^17) are within 2 ulp, `powf` within 1, most others within 5; `cbrt` is
       upstream's, coarser. f16 and bf16 are computed in f32. f64 has square root, fused multiply-add, rounding and absolute value.
     - A kernel with 128 accesses or more that each stand in a guard of their own gets masked
       ones instead of branches (`llvm.intr.masked.load`, `llvm.intr.masked.store`), whose
