@@ -73,12 +73,26 @@ ParallelBody::ParallelBody(ParallelOp loop, const FragmentLayout &layout)
   block.walk([&](Operation *op) { work += countWork(op); });
 }
 
+/// True for a conversion from or to a float of 8 bits, or what has one in it.
+/// Chips without an instruction for it have a formula (SmallFloats.cpp), and
+/// others have not all of them.
+static bool convertsSmallFloats(Operation *op) {
+  auto isSmall = [](Type type) {
+    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+  };
+  return !isa<arith::SelectOp, arith::BitcastOp>(op) &&
+         (llvm::any_of(op->getOperandTypes(), isSmall) ||
+          llvm::any_of(op->getResultTypes(), isSmall));
+}
+
 int64_t ParallelBody::countWork(Operation *op) const {
   if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||
       (op->getNumResults() == 1 && isUniform(op->getResult(0))))
     return 0;
   if (isa<LoadOp, StoreOp, AtomicOp>(op))
     return mayBeWide(op) ? 1 : 8;
+  if (convertsSmallFloats(op))
+    return 16;
   bool isFunction = isa<math::MathDialect>(op->getDialect()) &&
                     !isa<math::AbsFOp, math::AbsIOp, math::FmaOp>(op);
   if (!isFunction && !isa<arith::DivFOp, arith::RemFOp>(op))
