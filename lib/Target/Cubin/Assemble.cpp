@@ -72,10 +72,13 @@ static void warnOfSpills(CompiledKernelOp kernel, StringRef entry,
     diag << ", because it needs more than its " << resources.registers
          << " registers; use smaller tiles or more threads";
   } else {
-    diag << ", for arrays whose indices are computed";
+    // PTX has one array for all of them, without names.
+    diag << ", for arrays whose indices are computed, or fragments whose "
+            "elements are gone through in loops";
     if (resources.spillStores != 0)
       diag << ", and spilled registers";
-    diag << "; use `T.unroll` for loops over such arrays";
+    diag << "; use `T.unroll` for loops over such arrays, and smaller tiles or "
+            "more threads for such fragments";
   }
   diag << " [register-spill]";
 }
