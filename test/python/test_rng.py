@@ -84,6 +84,27 @@ def test_extents_that_are_known_later(run):
     np.testing.assert_array_equal([*a.ravel(), *b], numbers(4501, 3))
 
 
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_choice_that_is_known_draws_what_one_that_is_not_does(run, chosen):
+    """Each place has its number, whether it is left out when the kernel is built or when it runs."""
+
+    @T.prim_func
+    def f(N: T.Tensor((1,), "int32"), A: T.Tensor((2, 4, 2), "uint32")):
+        with T.Kernel(1, threads=32):
+            T.rng_init(7)
+            for i in T.Parallel(4):
+                A[0, i, 0] = T.if_then_else(chosen, T.rng_rand(), T.rng_rand())
+                A[0, i, 1] = T.rng_rand()
+            for i in T.Parallel(4):
+                A[1, i, 0] = T.if_then_else(N[0] != 0, T.rng_rand(), T.rng_rand())
+                A[1, i, 1] = T.rng_rand()
+
+    a = np.zeros((2, 4, 2), np.uint32)
+    run(f, np.array([chosen], np.int32), a)
+    expected = numbers(24, 7).reshape(2, 4, 3)
+    np.testing.assert_array_equal(a, expected[..., [0 if chosen else 1, 2]])
+
+
 def test_threads_blocks_and_iterations_with_sequences_of_their_own(run):
     @T.prim_func
     def f(A: T.Tensor((2, 3, 40), "uint32"), B: T.Tensor((2, 3), "uint32"), C: T.Tensor((2, 3, 8), "uint32")):

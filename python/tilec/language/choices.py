@@ -38,21 +38,32 @@ def choose(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 def either(chosen: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """Returns one of two numbers; what cannot be computed for nothing is computed only where it is needed."""
     found = condition(chosen)
-    if not isinstance(found, Expr):
-        taken, other = (a, b) if found else (b, a)
-        return _beside(taken(), other)
     builder = current()
-    return join(builder, found, trace(builder, a, "a branch"), trace(builder, b, "a branch"))
+    if isinstance(found, Expr):
+        return join(builder, found, trace(builder, a, "a branch"), trace(builder, b, "a branch"))
+    # In the order in which they stand: places that draw random numbers are counted, those that are left out too.
+    if found:
+        value = a()
+        return _beside(value, _left_out(b))
+    left_out = _left_out(a)
+    return _beside(b(), left_out)
 
 
-def _beside(value: Any, other: Callable[[], Any]) -> Any:
-    """Returns what a condition that is known now has chosen: a number in the type of both; the other one is dropped."""
+def _left_out(side: Callable[[], Any]) -> Any:
+    """Returns what a condition that is known now does not choose, and drops its operations; None if it has no value."""
+    try:
+        return trace(current(), side, "a branch")[1]
+    except Exception:  # what is not computed need not mean anything: a division by zero, or an element of None
+        return None
+
+
+def _beside(value: Any, left_out: Any) -> Any:
+    """Returns a number in the type of it and of what is left out, and anything else as it is."""
     if not isinstance(value, Operators | int | float):
         return value
     try:
-        _, left_out = trace(current(), other, "a branch")
         return beside(*typed(value, left_out))
-    except Exception:  # what is not computed need not mean anything: a division by zero, or an element of None
+    except Exception:  # the two have no type in common
         return value
 
 
