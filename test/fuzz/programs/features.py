@@ -77,6 +77,8 @@ class Features:
     large_products: bool = True
     """Loops over tiles with pipelined loops in them that are large enough for threads which only copy; they need 160 KB
     of shared memory."""
+    loops_in_turn: bool = True
+    """Pipelined loops behind each other over the same tiles."""
     late_products: bool = True
     """Pipelined loops of two products, the second one of what is made of the first."""
     placed_copies: bool = True

@@ -1016,9 +1016,16 @@ class _KernelDrawing:
         gemm = self._large_gemm()
         if e.chance(0.2):
             self._statements_without_outputs(tiles.body, inner, 1)
-        loop = self._large_loop(tiles.body, gemm, inner)
-        guarded = e.chance(0.2)
-        tiles.body.append(If(e.condition(inner, 1), [loop]) if guarded else loop)
+        # Rings of more than half of the memory, beside which there is room for the result.
+        stages = 2 if e.chance(0.15) else 4 if gemm.c.shape == (128, 128) else 3
+        tiles.body.append(Fill(gemm.c, self._fill_value(gemm.c.dtype)))
+        loops = 1
+        while self._features.loops_in_turn and e.chance(0.3):
+            loops += 1
+        for _ in range(loops):
+            loop = self._large_loop(replace(gemm), inner, stages)
+            guarded = e.chance(0.2)
+            tiles.body.append(If(e.condition(inner, 1), [loop]) if guarded else loop)
         if e.chance(0.2):
             zero = (const(0),) * 2
             tiles.body.append(self._outer.bodies.parallel([Target(gemm.c, zero, gemm.c.shape)], inner, True))
@@ -1073,17 +1080,14 @@ class _KernelDrawing:
             e.fuzzy.add(c.name)
         return Gemm(a, b, c, False, transpose_b, e.pick(("Square", "Square", "FullRow")))
 
-    def _large_loop(self, body: list[Stmt], gemm: Gemm, scope: Scope) -> Loop:
-        """Returns the pipelined loop of a product, before which `body` says what it adds to."""
+    def _large_loop(self, gemm: Gemm, scope: Scope, stages: int) -> Loop:
+        """Returns a pipelined loop of a product, whose sums have been filled."""
         e, rng = self._e, self._rng
         name, trips = self._outer.fresh("k"), rng.randint(1, 6)
         inner = self._nested(scope, Name("index", name), trips - 1)
-        # Rings of more than half of the memory, beside which there is room for the result.
-        stages = 2 if e.chance(0.15) else 4 if gemm.c.shape == (128, 128) else 3
         loop = Loop("pipelined", name, const(0), self._bound(trips, scope), [], stages=stages)
         if e.chance(0.3):
             gemm.clear = Compare("==", Name("index", name), const(0))
-        body.append(Fill(gemm.c, self._fill_value(gemm.c.dtype)))
         for buffer, dim in ((gemm.a, 1), (gemm.b, int(gemm.transpose_b))):
             source = self._aligned_tile(buffer, inner, dim)
             loop.body.append(Copy(source, self._whole(buffer)))
@@ -1275,24 +1279,34 @@ class _KernelDrawing:
     def _pipeline(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Adds a pipelined loop: copies whose places depend on its index, and what uses them."""
         e, rng = self._e, self._rng
+        gemm = self._draw_gemm(body, scope) if self._features.gemms and e.chance(0.5) else None
+        copied = [gemm.a, gemm.b] if gemm is not None else []
+        for _ in range(rng.choice((0, 1, 1) if gemm is not None else (1, 1, 2))):
+            buffer = self._tile_buffer(scope, ("shared",))
+            if buffer is not None and buffer not in copied:
+                copied.append(buffer)
+        stages = rng.choice((0, 1, 2, 2, 3, 3, 4))
+        self._pipelined_loop(body, scope, depth, stages, gemm, copied)
+        while self._features.loops_in_turn and e.chance(0.2):
+            again = replace(gemm, clear=False) if gemm is not None else None
+            self._pipelined_loop(body, scope, depth, stages, again, rng.sample(copied, len(copied)))
+
+    def _pipelined_loop(
+        self, body: list[Stmt], scope: Scope, depth: int, stages: int, gemm: Gemm | None, copied: list[Buffer]
+    ) -> None:
+        e, rng = self._e, self._rng
         name = self._outer.fresh("k")
         trips = rng.choice((0, 1, 2, 3, 4, 5, 6))
         first = rng.choice((0, 0, 0, 1, 2))
         stop = self._bound(first + trips, scope) if first + trips else const(0)
         inner = self._nested(scope, Name("index", name), max(first + trips - 1, first), first)
-        loop = Loop("pipelined", name, const(first), stop, [], stages=rng.choice((0, 1, 2, 2, 3, 3, 4)))
-        gemm = self._draw_gemm(body, scope) if self._features.gemms and e.chance(0.5) else None
+        loop = Loop("pipelined", name, const(first), stop, [], stages=stages)
         if gemm is not None:
             if e.chance(0.2):
                 gemm.clear = Compare("==", Name("index", name), const(first))
             if gemm.clear is not True:
                 self._require(body, gemm.c, scope)
             self._define(gemm.c, inner)
-        copied = [gemm.a, gemm.b] if gemm is not None else []
-        for _ in range(rng.choice((0, 1, 1) if gemm is not None else (1, 1, 2))):
-            buffer = self._tile_buffer(scope, ("shared",))
-            if buffer is not None and buffer not in copied:
-                copied.append(buffer)
         if e.chance(0.4):
             for buffer in copied:
                 self._require(body, buffer, scope)
