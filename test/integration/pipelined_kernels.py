@@ -460,8 +460,11 @@ def any_number_of_products(stages):
     return main
 
 
-def late_products(stages, groups, tiles=4):
-    """The second product of an iteration needs arithmetic on the first one, which the next iteration hides."""
+def late_products(stages, groups, tiles=4, loops=1):
+    """The second product of an iteration needs arithmetic on the first one, which the next iteration hides.
+
+    As many loops behind each other do the same.
+    """
     rows = 64 * groups
 
     @T.prim_func
@@ -481,15 +484,16 @@ def late_products(stages, groups, tiles=4):
             o = T.alloc_fragment((rows, 64), "float32")
             T.copy(Q[tile * rows, 0], Qs)
             T.clear(o)
-            for k in T.Pipelined(counts[tile], num_stages=stages):
-                T.copy(K[k * 128, 0], Ks)
-                T.clear(s)
-                T.gemm(Qs, Ks, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
-                for i, j in T.Parallel(rows, 128):
-                    s[i, j] = T.min(T.max(s[i, j], -2), 2)
-                T.copy(s, p)
-                T.copy(V[k * 128, 0], Vs)
-                T.gemm(p, Vs, o, policy=T.GemmWarpPolicy.FullRow)
+            for _ in T.unroll(loops):
+                for k in T.Pipelined(counts[tile], num_stages=stages):
+                    T.copy(K[k * 128, 0], Ks)
+                    T.clear(s)
+                    T.gemm(Qs, Ks, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                    for i, j in T.Parallel(rows, 128):
+                        s[i, j] = T.min(T.max(s[i, j], -2), 2)
+                    T.copy(s, p)
+                    T.copy(V[k * 128, 0], Vs)
+                    T.gemm(p, Vs, o, policy=T.GemmWarpPolicy.FullRow)
             T.copy(o, Out[tile * rows, 0])
 
     return main

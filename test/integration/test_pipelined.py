@@ -174,19 +174,20 @@ def test_any_number_of_products(stages, chip, products):
         same(c, a[:, : products * 32].float() @ b[: products * 32].float())
 
 
+@pytest.mark.parametrize("loops", [1, 2])
 @pytest.mark.parametrize("groups", [2, 3])
-def test_products_an_iteration_late(groups, chip):
+def test_products_an_iteration_late(groups, loops, chip):
     rows, counts = 64 * groups, (8, 0, 1, 3)
     q, k, v = (torch.randint(-2, 3, (n, 64), device="cuda").half() for n in (4 * rows, 1024, 1024))
     p = (q.float() @ k.float().T).clamp(-2, 2)
     tiles = [p[t * rows : (t + 1) * rows, : n * 128] @ v[: n * 128].float() for t, n in enumerate(counts)]
     steps = torch.tensor(counts, dtype=torch.int32, device="cuda")
     for stages in (2, 3):
-        kernel = tilec.compile(programs.late_products(stages, groups), target=chip)
+        kernel = tilec.compile(programs.late_products(stages, groups, loops=loops), target=chip)
         for _ in range(LAUNCHES):
             out = torch.full((4 * rows, 64), float("nan"), device="cuda")
             kernel(q, k, v, steps, out)
-            same(out, torch.cat(tiles))
+            same(out, torch.cat(tiles) * loops)
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -208,7 +209,7 @@ def test_loops_behind_each_other(stages, chip, trips, own):
 def test_roles_go_from_loop_to_loop(chip, trips):
     kernel = tilec.compile(programs.loops_of_roles(3, trips), target=chip)
     for counts in ((4, 4, 4, 4), (4, 0, 1, 2), (0, 1, 0, 4), (2, 4, 3, 3)):
-        for _ in range(20):
+        for _ in range(LAUNCHES):
             a, b = numbers(256, 512, dtype="float16"), numbers(512, 512, dtype="float16")
             c = torch.full((256, 512), float("nan"), device="cuda", dtype=torch.float16)
             kernel(a, b, torch.tensor(counts, dtype=torch.int32, device="cuda"), c)

@@ -22,7 +22,7 @@ def get_sources(chip: str) -> Iterator[tuple[str, str]]:
 
     functions = {
         "late_products": pipelined_kernels.late_products(2, 2, tiles=2),
-        "loops_in_turn": pipelined_kernels.loops_in_turn(3),
+        "loops_in_turn": pipelined_kernels.loops_in_turn(3, trips=4),
         "persistent_gemm": pipelined_kernels.persistent_gemm(2, blocks=2, M=256, N=256, K=192),
         "rescaled": pipelined_kernels.rescaled(2),
         "through_parts": pipelined_kernels.through_parts(2),
