@@ -193,8 +193,6 @@ def test_products_an_iteration_late(groups, loops, chip):
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("trips", [None, 8])
 def test_loops_behind_each_other(stages, chip, trips, own):
-    if own and stages in (0, 1):
-        pytest.skip("tiles that no loop runs ahead with are no rings")
     kernel = tilec.compile(programs.loops_in_turn(stages, trips, own), target=chip)
     for counts in ((8, 8, 8, 8), (5, 0, 1, 2), (0, 0, 0, 3), (1, 7, 3, 0)):
         for _ in range(10):
