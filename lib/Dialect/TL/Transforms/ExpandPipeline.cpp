@@ -41,10 +41,10 @@
 // pipe's slot k - 1 before the first statement that waits for the late gemm.
 //
 // Loops that fill the same tiles, in as many slots and by the same engine, have
-// one pipe, wherever they stand: they come one after the other, and each goes on
-// where the one before stopped. So they need no more shared memory than one, and
-// a role that fills may run ahead into the next loop while the last slots of
-// the one before are still read.
+// one pipe, wherever they stand: they come one after the other, and each goes
+// on where the one before stopped. So they need no more shared memory than one,
+// and a role that fills may run ahead into the next loop while the last slots
+// of the one before are still read.
 //
 // One thread starts bulk copies, so the refill comes last, where it delays
 // nobody, and a product of iteration k - 1 has had the time of iteration k to
@@ -110,11 +110,17 @@ namespace {
 /// What a loop fills ahead, and how. Loops of which all of this is the same,
 /// one behind the other, have their pipes in common.
 struct Tiles {
+  struct Tile {
+    const void *buffer;
+    bool isForDelayed; ///< for the gemm that is done an iteration late
+    bool isMulticast;  ///< blocks of a cluster fetch it together
+    bool isRounded;    ///< on the way, which other readers would see
+    auto operator<=>(const Tile &) const = default;
+  };
+
   CopyEngine engine;
   int64_t stages;
-  /// Buffers, each with whether it is for a delayed gemm, and whether blocks of
-  /// a cluster fetch it together; in an order that serves comparison only.
-  SmallVector<std::tuple<const void *, bool, bool>> buffers;
+  SmallVector<Tile> tiles; ///< in an order that serves comparison only
 
   static Tiles of(PipelinedOp loop);
   bool operator==(const Tiles &) const = default;
@@ -145,16 +151,30 @@ static bool isForDelayed(CopyOp copy, std::optional<DelayedGemm> delayed) {
                      copy.getTarget() == delayed->gemm.getB());
 }
 
+/// True if `wgmma` alone reads the f32 that `copy` fills in `loop`: so
+/// tl-round-factors can have the engine round it, if the ring has no other
+/// readers either.
+static bool canBeRounded(CopyOp copy, PipelinedOp loop) {
+  Value tile = copy.getTarget();
+  return cast<MemRefType>(tile.getType()).getElementType().isF32() &&
+         llvm::all_of(tile.getUsers(), [&](Operation *user) {
+           auto gemm = dyn_cast<GemmOp>(user);
+           return user == copy || !loop->isProperAncestor(user) ||
+                  (gemm && gemm.getPlan() &&
+                   gemm.getPlan()->getInstruction() == Instruction::WGMMA);
+         });
+}
+
 Tiles Tiles::of(PipelinedOp loop) {
-  Tiles tiles{*getEngine(loop), static_cast<int64_t>(loop.getStages()), {}};
+  Tiles found{*getEngine(loop), static_cast<int64_t>(loop.getStages()), {}};
   std::optional<DelayedGemm> delayed = findDelayed(loop);
   for (auto copy : loop.getBody().getOps<CopyOp>())
     if (runsAhead(copy))
-      tiles.buffers.push_back({copy.getTarget().getAsOpaquePointer(),
-                               isForDelayed(copy, delayed),
-                               copy.getMulticast()});
-  llvm::sort(tiles.buffers);
-  return tiles;
+      found.tiles.push_back({copy.getTarget().getAsOpaquePointer(),
+                             isForDelayed(copy, delayed), copy.getMulticast(),
+                             canBeRounded(copy, loop)});
+  llvm::sort(found.tiles);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//

@@ -289,6 +289,26 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What `wgmma` alone reads of f32 is rounded on the way, so that a loop which
+  // reads the same tile otherwise has a ring of its own.
+  // CHECK-LABEL: gpu.func @rounded(
+  // CHECK-COUNT-2: tl.pipe rings
+  // CHECK-NOT:     tl.pipe rings
+  gpu.func @rounded(%A: memref<64x4096xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) : memref<64x32xf32, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 32) {tl.ahead} : memref<64x4096xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
+      tl.gemm %a, %a, %acc transpose_b plan(<wgmma, warps_m = 4, warps_n = 1>) : memref<64x32xf32, #gpu.address_space<workgroup>>, memref<64x32xf32, #gpu.address_space<workgroup>>, !acc
+    }
+    tl.pipelined %k = %c0 to %n stages(3) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 32) {tl.ahead} : memref<64x4096xf32> to memref<64x32xf32, #gpu.address_space<workgroup>>
+      tl.copy %a to %A[%c0, %k] tile(64, 32) : memref<64x32xf32, #gpu.address_space<workgroup>> to memref<64x4096xf32>
+    }
+    gpu.return
+  }
+
   // A pipeline in a pipeline: the inner state goes around the outer loop.
   // CHECK-LABEL: gpu.func @nested(
   // CHECK-COUNT-2: tl.pipe rings
