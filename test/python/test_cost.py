@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import slice_programs
 import tilec.language as T
 from tilec.analysis import gpus, tile_work
 from tilec.analysis.cost import cost, launch_cost
@@ -51,6 +52,12 @@ def test_a_product_is_read(kind: str) -> None:
     assert a.tensor_bytes == 1024 * 512 * 2
     # All blocks run at once: they share 8 tiles of A and 16 of B.
     assert (a.distinct, b.distinct, c.distinct) == (8 / 128, 16 / 128, 1)
+
+
+@pytest.mark.parametrize("name", ["k_of_both", "only_a", "only_b", "panels"])
+def test_products_of_slices(name: str) -> None:
+    (launch,) = read(slice_programs.CASES[name][0])
+    assert launch.products == [(Product(64, 64, 32, 16, reads_shared=True), 1.0)]
 
 
 def test_rows_that_begin_anywhere_are_asked_for_twice() -> None:
