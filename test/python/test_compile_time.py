@@ -150,7 +150,7 @@ def test_four_times_the_elements_take_no_more_than_seven_times_as_long(name, mon
     assert many < 7 * few
 
 
-@pytest.mark.parametrize("function", [lambda x: 1 / x, T.exp, T.sin, T.tanh])
+@pytest.mark.parametrize("function", [lambda x: 1 / x, T.exp, T.tanh])
 def test_a_formula_is_made_once_and_stands_in_place_of_each_call(function):
     """Each piece of eight elements has its instructions in a scope; LLVM gave registers to one of them."""
     kernel = tilec.compile(elements(function, 16384, 16384), target="sm_90a", assembler="none", line_info=True)
@@ -211,6 +211,23 @@ def test_conversions_without_an_instruction_are_the_formulas_that_they_are(dtype
             T.copy(x, B)
 
     assert len(tilec.compile(program, target="sm_80", assembler="none").get_ptx().splitlines()) < 1500
+
+
+@pytest.mark.parametrize("function", [T.sin, T.log])
+def test_long_formulas_in_an_inner_loop_are_not_written_out(function):
+    """512 sines were 59,600 lines of PTX, and took 17 s to a cubin and 29 by way of CUDA C++."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, x)
+            for i, j in T.Parallel(64, 64):
+                for _ in T.serial(4):
+                    x[i, j] = x[i, j] * 0.5 + function(function(x[i, j]) + function(function(x[i, j])))
+            T.copy(x, B)
+
+    assert len(tilec.compile(program, target="sm_90a", assembler="none").get_ptx().splitlines()) < 3000
 
 
 def test_formulas_of_few_elements_stay_in_llvms_hands():

@@ -97,8 +97,14 @@ int64_t ParallelBody::countWork(Operation *op) const {
                     !isa<math::AbsFOp, math::AbsIOp, math::FmaOp>(op);
   if (!isFunction && !isa<arith::DivFOp, arith::RemFOp>(op))
     return 1;
-  // About as long as the formulas of accuracy.md.
-  return op->getOperand(0).getType().isF64() ? 64 : 16;
+  // About as long as the formulas of accuracy.md. Those of sine and cosine take
+  // great arguments apart, digit by digit.
+  bool isWide = op->getOperand(0).getType().isF64();
+  if (isa<math::SinOp, math::CosOp>(op))
+    return isWide ? 256 : 128;
+  if (isa<math::LogOp, math::Log2Op>(op))
+    return isWide ? 80 : 60;
+  return isWide ? 64 : 16;
 }
 
 /// True for accesses of registers, and for those that neighbours may share:

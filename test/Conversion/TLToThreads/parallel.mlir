@@ -521,17 +521,17 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         scf.for %{{.+}} = %{{.+}} to %c128{{.*}} step
   // CHECK-COUNT-2:   llvm.load {{.+}} -> vector<4xf32>
   // CHECK-NOT:       llvm.load
-  // CHECK-COUNT-5:   math.sin %{{.+}} : vector<8xf32>
+  // CHECK-COUNT-5:   math.exp %{{.+}} : vector<8xf32>
   // CHECK:         gpu.return
   gpu.func @long_body(%A: memref<1024xf32> {tl.align = 16 : i64}, %B: memref<1024xf32> {tl.align = 16 : i64}) kernel
       attributes {known_block_size = array<i32: 1, 1, 1>} {
     tl.parallel (%i) in (1024) layout(#tl.fragment_layout<shape = [1024], thread = [] : [], value = [1024] : [1]>) {
       %v0 = tl.load %A[%i] : memref<1024xf32>
-      %v1 = math.sin %v0 : f32
-      %v2 = math.sin %v1 : f32
-      %v3 = math.sin %v2 : f32
-      %v4 = math.sin %v3 : f32
-      %v5 = math.sin %v4 : f32
+      %v1 = math.exp %v0 : f32
+      %v2 = math.exp %v1 : f32
+      %v3 = math.exp %v2 : f32
+      %v4 = math.exp %v3 : f32
+      %v5 = math.exp %v4 : f32
       tl.store %v5, %B[%i] : memref<1024xf32>
     }
     gpu.return
@@ -541,32 +541,32 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         scf.for %{{.+}} = %{{.+}} to %c256{{.*}} step
   // CHECK:           llvm.load {{.+}} -> vector<4xf32>
   // CHECK-NOT:       llvm.load
-  // CHECK-COUNT-20:  math.sin %{{.+}} : vector<4xf32>
+  // CHECK-COUNT-20:  math.exp %{{.+}} : vector<4xf32>
   // CHECK:         gpu.return
   gpu.func @longer_body(%A: memref<1024xf32> {tl.align = 16 : i64}, %B: memref<1024xf32> {tl.align = 16 : i64}) kernel
       attributes {known_block_size = array<i32: 1, 1, 1>} {
     tl.parallel (%i) in (1024) layout(#tl.fragment_layout<shape = [1024], thread = [] : [], value = [1024] : [1]>) {
       %v0 = tl.load %A[%i] : memref<1024xf32>
-      %v1 = math.sin %v0 : f32
-      %v2 = math.sin %v1 : f32
-      %v3 = math.sin %v2 : f32
-      %v4 = math.sin %v3 : f32
-      %v5 = math.sin %v4 : f32
-      %v6 = math.sin %v5 : f32
-      %v7 = math.sin %v6 : f32
-      %v8 = math.sin %v7 : f32
-      %v9 = math.sin %v8 : f32
-      %v10 = math.sin %v9 : f32
-      %v11 = math.sin %v10 : f32
-      %v12 = math.sin %v11 : f32
-      %v13 = math.sin %v12 : f32
-      %v14 = math.sin %v13 : f32
-      %v15 = math.sin %v14 : f32
-      %v16 = math.sin %v15 : f32
-      %v17 = math.sin %v16 : f32
-      %v18 = math.sin %v17 : f32
-      %v19 = math.sin %v18 : f32
-      %v20 = math.sin %v19 : f32
+      %v1 = math.exp %v0 : f32
+      %v2 = math.exp %v1 : f32
+      %v3 = math.exp %v2 : f32
+      %v4 = math.exp %v3 : f32
+      %v5 = math.exp %v4 : f32
+      %v6 = math.exp %v5 : f32
+      %v7 = math.exp %v6 : f32
+      %v8 = math.exp %v7 : f32
+      %v9 = math.exp %v8 : f32
+      %v10 = math.exp %v9 : f32
+      %v11 = math.exp %v10 : f32
+      %v12 = math.exp %v11 : f32
+      %v13 = math.exp %v12 : f32
+      %v14 = math.exp %v13 : f32
+      %v15 = math.exp %v14 : f32
+      %v16 = math.exp %v15 : f32
+      %v17 = math.exp %v16 : f32
+      %v18 = math.exp %v17 : f32
+      %v19 = math.exp %v18 : f32
+      %v20 = math.exp %v19 : f32
       tl.store %v20, %B[%i] : memref<1024xf32>
     }
     gpu.return
