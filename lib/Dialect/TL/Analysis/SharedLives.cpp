@@ -6,8 +6,8 @@
 // mbarrier is taken to be under way until no wait for that mbarrier, or one set
 // up with it, can follow. That is sound because whatever is under way there is
 // still waited for: the end of the kernel must not come before, which
-// tl-verify-sync proves. It also proves of buffers that share bytes that each is
-// complete, and known to be, where the next one is written.
+// tl-verify-sync proves. It also proves of buffers that share bytes that each
+// is complete, and known to be, where the next one is written.
 //
 //===----------------------------------------------------------------------===//
 

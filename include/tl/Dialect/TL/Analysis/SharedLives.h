@@ -5,9 +5,9 @@
 // some way from there it is read, or partly overwritten, before it is
 // overwritten as a whole. A tile op is one op with all that its region touches.
 // An asynchronous access holds its buffer until the wait that completes it, or,
-// if that is for a phase, until the last one for the same mbarriers. The ring of
-// a pipelined loop so ends with the loop, unless another one that it stands in
-// comes back to it, or a role fills another ring at the same time.
+// if that is for a phase, until the last one for the same mbarriers. The ring
+// of a pipelined loop so ends with the loop, unless another one that it stands
+// in comes back to it, or a role fills another ring at the same time.
 //
 // What is found is true if the events of the ops are (`Events.h`).
 //
