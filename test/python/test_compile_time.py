@@ -389,3 +389,27 @@ def test_iterations_that_read_one_element_of_a_fragment_are_a_loop(backend):
             if first >= A[0, 0] and 0 <= place < 64:
                 expected[place] += second - A[0, 1]
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_number_of_all_iterations_that_each_step_uses_twice():
+    """LLVM asks whether all iterations compute the same, and went 3^30 ways through this to know it."""
+
+    @T.prim_func
+    def program(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(1024):
+                x = T.alloc_var("int32", A[5])
+                for k in T.unroll(30):
+                    x = T.if_then_else(x > k, x * 3 + 1, x ^ k)
+                B[i] = x + A[i]
+
+    begin = time.process_time()
+    kernel = tilec.compile(program, target="cpu")
+    assert time.process_time() - begin < 5
+    A, B = np.random.default_rng().integers(-99, 99, 1024, "int32"), np.zeros(1024, "int32")
+    kernel(A, B)
+    x = int(A[5])
+    for k in range(30):
+        x = x * 3 + 1 if x > k else x ^ k
+        x = (x + 2**31) % 2**32 - 2**31
+    np.testing.assert_array_equal(B, A + np.int32(x))

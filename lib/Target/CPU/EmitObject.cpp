@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LeaveLoops.h"
 #include "tl/Conversion/TLToCPU/Passes.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Target/CPU/HostMachine.h"
@@ -109,6 +110,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // gains nothing and doubles the time to compile.
   tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&machine, tuning);
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(LeaveLoopsPass());
+      });
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
