@@ -8,6 +8,7 @@
 
 #include "tl/Conversion/TLToNVVM/AtomInstruction.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -110,8 +111,22 @@ static std::string printByte(AtomOp op, const AtomOperands &operands,
   return text + "}";
 }
 
-std::string tl::printAtom(AtomOp op, const AtomOperands &operands,
-                          StringRef space) {
+StringRef tl::getStateSpace(AtomOp op) {
+  switch (cast<LLVM::LLVMPointerType>(op.getAddress().getType())
+              .getAddressSpace()) {
+  case 1:
+    return "global";
+  case 3:
+    return "shared";
+  default:
+    return "";
+  }
+}
+
+std::string tl::printAtom(AtomOp op, const AtomOperands &operands) {
+  std::string space = getStateSpace(op).str();
+  if (!space.empty())
+    space.insert(0, ".");
   Type type = op.getOld().getType();
   unsigned bits = type.getIntOrFloatBitWidth();
   StringRef scope = getScope(op.getScope());

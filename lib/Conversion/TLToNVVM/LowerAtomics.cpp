@@ -15,17 +15,6 @@
 using namespace mlir;
 using namespace tl;
 
-static StringRef getSpaceName(Type pointer) {
-  switch (cast<LLVM::LLVMPointerType>(pointer).getAddressSpace()) {
-  case 1:
-    return ".global";
-  case 3:
-    return ".shared";
-  default:
-    return "";
-  }
-}
-
 namespace {
 struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
@@ -73,9 +62,8 @@ struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
     if (!operands.result.empty())
       results.push_back(word);
     auto assembly = LLVM::InlineAsmOp::create(
-        rewriter, loc, results, inputs,
-        printAtom(op, operands, getSpaceName(op.getAddress().getType())),
-        constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+        rewriter, loc, results, inputs, printAtom(op, operands), constraints,
+        /*has_side_effects=*/true, /*is_align_stack=*/false,
         LLVM::tailcallkind::TailCallKind::None,
         LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT),
         /*operand_attrs=*/ArrayAttr());

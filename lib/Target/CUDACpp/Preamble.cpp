@@ -157,8 +157,8 @@ std::string Preamble::getWgmma(WgmmaOp op) {
 // Atomic operations
 //===----------------------------------------------------------------------===//
 
-/// `atomic_add_float_relaxed_device`, or `atomically_…` if nobody asks what was
-/// there: the two may be in one program.
+/// `atomic_add_float_relaxed_device_shared`, or `atomically_…` if nobody asks
+/// what was there: the two may be in one program.
 static std::string getAtomName(AtomOp op) {
   std::string type = getScalarType(op.getOld().getType()).str();
   StringRef word = type;
@@ -167,6 +167,8 @@ static std::string getAtomName(AtomOp op) {
       "{0}_{1}_{2}_{3}_{4}", givesResult(op) ? "atomic" : "atomically",
       stringifyAtomicKind(op.getKind()), word,
       stringifyMemoryOrder(op.getOrder()), stringifyMemoryScope(op.getScope()));
+  if (StringRef space = getStateSpace(op); !space.empty())
+    name += ("_" + space).str();
   llvm::replace(name, ' ', '_');
   return name;
 }
@@ -187,7 +189,13 @@ std::string Preamble::getAtom(AtomOp op) {
   bool hasResult = givesResult(op) || op.getKind() == AtomicKind::Load;
   int number = hasResult ? 1 : 0;
   AtomOperands operands{"%0", llvm::formatv("%{0}", number++).str(), "", ""};
-  std::string parameters, inputs = "\"l\"(address)";
+  StringRef space = getStateSpace(op);
+  std::string parameters,
+      inputs =
+          space.empty()
+              ? "\"l\"(address)"
+              : llvm::formatv("\"l\"(__cvta_generic_to_{0}(address))", space)
+                    .str();
   auto add = [&](StringRef parameter) {
     parameters += llvm::formatv(", {0} {1}", scalar, parameter);
     inputs +=
@@ -210,7 +218,7 @@ std::string Preamble::getAtom(AtomOp op) {
       "  asm volatile(\"{0}\"\n               : {1}\n"
       "               : {2}\n               : "
       "\"memory\");\n",
-      printAtom(op, operands, /*space=*/""),
+      printAtom(op, operands),
       hasResult ? llvm::formatv("\"={0}\"(old)", letter).str() : "", inputs);
   if (hasResult)
     text +=

@@ -6,33 +6,33 @@
 // RUN:   tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-emit-cuda))' | %unit_text > %t/unit.cu && \
 // RUN:   %nvcc -std=c++17 -Werror all-warnings -I %tl_src/include -arch=sm_90a -cubin -o %t/unit.cubin %t/unit.cu %}
 
-// CHECK:      static __device__ __forceinline__ int atomic_compare_exchange_int_acquire_block(void *address, int value, int expected) {
+// CHECK:      static __device__ __forceinline__ int atomic_compare_exchange_int_acquire_block_shared(void *address, int value, int expected) {
 // CHECK-NEXT:   int old;
-// CHECK-NEXT:   asm volatile("atom.acquire.cta.cas.b32 %0, [%1], %3, %2;"
+// CHECK-NEXT:   asm volatile("atom.acquire.cta.shared.cas.b32 %0, [%1], %3, %2;"
 // CHECK-NEXT:                : "=r"(old)
-// CHECK-NEXT:                : "l"(address), "r"(value), "r"(expected)
+// CHECK-NEXT:                : "l"(__cvta_generic_to_shared(address)), "r"(value), "r"(expected)
 // CHECK-NEXT:                : "memory");
 // CHECK-NEXT:   return old;
 // CHECK-NEXT: }
-// CHECK:      static __device__ __forceinline__ float atomic_load_float_acquire_system(void *address) {
-// CHECK:        "ld.acquire.sys.b32 %0, [%1];"
-// CHECK:      static __device__ __forceinline__ void atomically_add_float_relaxed_device(void *address, float value) {
-// CHECK-NEXT:   asm volatile("red.relaxed.gpu.add.f32 [%0], %1;"
+// CHECK:      static __device__ __forceinline__ float atomic_load_float_acquire_system_global(void *address) {
+// CHECK:        "ld.acquire.sys.global.b32 %0, [%1];"
+// CHECK:      static __device__ __forceinline__ void atomically_add_float_relaxed_device_global(void *address, float value) {
+// CHECK-NEXT:   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;"
 // CHECK-NEXT:                :
-// CHECK-NEXT:                : "l"(address), "f"(value)
-// CHECK:      static __device__ __forceinline__ void atomically_and_signed_char_relaxed_device(void *address, signed char value) {
-// CHECK-NEXT:   asm volatile("{ .reg .b64 word;{{.+}} red.relaxed.gpu.and.b32 [word], bits; }"
+// CHECK-NEXT:                : "l"(__cvta_generic_to_global(address)), "f"(value)
+// CHECK:      static __device__ __forceinline__ void atomically_and_signed_char_relaxed_device_global(void *address, signed char value) {
+// CHECK-NEXT:   asm volatile("{ .reg .b64 word;{{.+}} red.relaxed.gpu.global.and.b32 [word], bits; }"
 // CHECK-NEXT:                :
-// CHECK-NEXT:                : "l"(address), "r"(unsigned((unsigned char)(value)))
-// CHECK:      static __device__ __forceinline__ void atomically_exchange_long_long_release_device(void *address, long long value) {
-// CHECK:        "st.release.gpu.b64 [%0], %1;"
+// CHECK-NEXT:                : "l"(__cvta_generic_to_global(address)), "r"(unsigned((unsigned char)(value)))
+// CHECK:      static __device__ __forceinline__ void atomically_exchange_long_long_release_device_global(void *address, long long value) {
+// CHECK:        "st.release.gpu.global.b64 [%0], %1;"
 gpu.module @atomics attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: atomics(
-  // CHECK: atomically_add_float_relaxed_device(arg0, arg1);
-  // CHECK: atomically_exchange_long_long_release_device(
-  // CHECK: = atomic_add_half_relaxed_device(
-  // CHECK: = atomic_compare_exchange_int_acquire_block(
-  // CHECK: = atomic_load_float_acquire_system(
+  // CHECK: atomically_add_float_relaxed_device_global(arg0, arg1);
+  // CHECK: atomically_exchange_long_long_release_device_global(
+  // CHECK: = atomic_add_half_relaxed_device_global(
+  // CHECK: = atomic_compare_exchange_int_acquire_block_shared(
+  // CHECK: = atomic_load_float_acquire_system_global(
   gpu.func @atomics(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %x: f32 {tl.param = #tl.param<scalar, 1, type = f32>}, %l: i64 {tl.param = #tl.param<scalar, 2, type = i64>}, %h: f16 {tl.param = #tl.param<scalar, 3, type = f16>}, %n: i32 {tl.param = #tl.param<scalar, 4, type = i32>}, %b: i8 {tl.param = #tl.param<scalar, 5, type = i8>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 1024 : i64} {
     %s = tl.shared_base : !llvm.ptr<3>
     %0 = tl.atom add %p, %x : !llvm.ptr<1>, f32

@@ -19,10 +19,13 @@ struct AtomOperands {
   std::string result, address, value, expected;
 };
 
+/// The state space that the address of `op` is known to be in, `global` or
+/// `shared`. Empty if it is generic: then ptxas has to ask (`QSPC`).
+llvm::StringRef getStateSpace(AtomOp op);
+
 /// The instructions of `op`. Without `result` they give nothing, which costs
-/// less; `space` is `.global`, `.shared`, or empty for a generic address.
-std::string printAtom(AtomOp op, const AtomOperands &operands,
-                      llvm::StringRef space);
+/// less. The address is one of `getStateSpace`.
+std::string printAtom(AtomOp op, const AtomOperands &operands);
 
 /// True if `op` gives a result in registers: somebody asks what was there.
 inline bool givesResult(AtomOp op) { return !op.getOld().use_empty(); }
