@@ -367,7 +367,7 @@ class Expressions:
         if {value.dtype, dtype} == {"float16", "bfloat16"} or (
             "bool" in (value.dtype, dtype) and self._is_small(value, dtype)
         ):
-            value = Cast("float32", value)
+            value = Cast("float32" if is_float(value.dtype) or is_float(dtype) else "int32", value)
         elif value.dtype == "bool" and is_float(dtype):
             value = Cast("int32", value)
         return value if value.dtype == dtype else Cast(dtype, value)
