@@ -85,10 +85,8 @@ programs() {
   check "$name" env -C test/fuzz "$PWD/.venv/bin/python" -m programs --refusals 1 --shrink 1 \
     --output "$PWD/$results/$name" "$@"
 }
-# The loop over the blocks of 679 does not end, by code for the CPU alone: a fill of run-time extents ahead of a pipelined
-# product, both in a loop of run-time extent. Not mended yet.
 programs_on_the_cpu() {
-  programs programs-cpu --count 1000 --leave-out 679
+  programs programs-cpu --count 1000
 }
 # Large products do not fit into the shared memory of chips before sm_90, which have no clusters.
 programs_for_older_chips() {

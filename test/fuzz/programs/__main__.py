@@ -36,9 +36,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--compile-only", action="store_true", help="do not run what was compiled; needs no GPU")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=100, help="how many programs")
-    parser.add_argument(
-        "--leave-out", type=int, action="append", default=[], metavar="SEED", help="a finding that is not mended yet"
-    )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no program after so long")
     parser.add_argument("--workers", type=int, default=1, help="how many processes run programs")
     parser.add_argument("--limit", type=float, default=60, help="seconds that a program may take on a path")
@@ -87,8 +84,7 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> Report:
     report = Report()
     guard = threading.Lock()
     begin = time.monotonic()
-    drawn = range(arguments.seed, arguments.seed + arguments.count)
-    seeds: Iterator[int] = iter([seed for seed in drawn if seed not in arguments.leave_out])
+    seeds: Iterator[int] = iter(range(arguments.seed, arguments.seed + arguments.count))
 
     def work() -> None:
         worker = Worker(settings)
