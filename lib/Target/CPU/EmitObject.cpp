@@ -98,11 +98,11 @@ static void setFunctionAttributes(llvm::Module &module,
   }
 }
 
-/// Has each function make its frame before it does anything else. Else LLVM 22.1
-/// may compute first how often a loop is done, in R11, and then make the frame,
-/// whose probes of the stack take R11 for their own. Asked for by an attribute
-/// of functions that a sanitizer looks at, of which only this is left once the
-/// optimiser has run (`ShrinkWrap::isShrinkWrapEnabled`).
+/// Has each function make its frame before it does anything else. Else
+/// LLVM 22.1 may compute first how often a loop is done, in R11, and then make
+/// the frame, whose probes of the stack take R11 for their own. Asked for by an
+/// attribute of functions that a sanitizer looks at, of which only this is left
+/// once the optimiser has run (`ShrinkWrap::isShrinkWrapEnabled`).
 static void makeFramesFirst(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (!function.isDeclaration())

@@ -1,11 +1,11 @@
 //===- SharedAtomics.h - Loops of atomics on shared memory ------*- C++ -*-===//
 //
-// ptxas 13.0 to 13.5, and nvJitLink and drivers of those versions, make loops
-// of most atomic operations on shared memory. Where a loop of the program
-// begins with one, they count its iterations for all threads of a warp, of
-// which some still try again. The text of PTX is rewritten so that they do not
-// (AssemblerFaults.h). Cubins are looked at all the same: the text keeps guards
-// that programs have, which ptxas may find to be true.
+// ptxas 13.0 to 13.5 and nvJitLink 13.0 make loops of most atomic operations on
+// shared memory. Where a loop of the program begins with one, they count its
+// iterations for all threads of a warp, of which some still try again. The text
+// of PTX is rewritten so that they do not (AssemblerFaults.h). Cubins are
+// looked at all the same: the text keeps guards that programs have, which ptxas
+// may find to be true.
 //
 //===----------------------------------------------------------------------===//
 

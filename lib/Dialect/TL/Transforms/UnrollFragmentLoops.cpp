@@ -25,11 +25,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/FoldUtils.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace tl {
 #define GEN_PASS_DEF_UNROLLFRAGMENTLOOPSPASS
@@ -43,29 +42,6 @@ using namespace tl;
 static constexpr int64_t kMostIterations = 8, kMostOperations = 1024;
 /// Rows and columns of an accumulator that a thread holds are so far apart.
 static constexpr int64_t kApart = 8;
-
-namespace {
-/// A loop with constant bounds.
-struct Trip {
-  int64_t first, step, count;
-};
-} // namespace
-
-static std::optional<Trip> getTrip(scf::ForOp loop) {
-  APInt first, end, step;
-  if (!loop.getInductionVar().getType().isIndex() ||
-      !matchPattern(loop.getLowerBound(), m_ConstantInt(&first)) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&end)) ||
-      !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
-      !step.isStrictlyPositive() || !first.slt(end))
-    return std::nullopt;
-  int64_t from = first.getSExtValue(), by = step.getSExtValue();
-  // Not more than can be counted: the difference of two indices of 32 bits.
-  int64_t count = (end.getSExtValue() - from - 1) / by + 1;
-  if (count > kMostIterations)
-    return std::nullopt;
-  return Trip{from, by, count};
-}
 
 /// How far `value` goes with each unit of the index of `loop`, if it is sums
 /// and products of that and of constants; none if it is anything else.
@@ -93,10 +69,10 @@ static std::optional<int64_t> getSlope(Value value, scf::ForOp loop) {
 
 /// True if `index` is one of a parallel loop's own and a multiple of `kApart`
 /// in each iteration of `loop`.
-static bool isPicked(Value index, ParallelOp parallel, scf::ForOp loop,
-                     const Trip &trip) {
+static bool isPicked(Value index, ParallelOp parallel, scf::ForOp loop) {
   auto sum = index.getDefiningOp<arith::AddIOp>();
-  if (!sum)
+  APInt step;
+  if (!sum || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
     return false;
   for (auto [own, other] : {std::pair(sum.getLhs(), sum.getRhs()),
                             std::pair(sum.getRhs(), sum.getLhs())}) {
@@ -104,56 +80,43 @@ static bool isPicked(Value index, ParallelOp parallel, scf::ForOp loop,
     if (!argument || argument.getOwner() != &parallel.getBody().front())
       continue;
     std::optional<int64_t> slope = getSlope(other, loop);
-    return slope && *slope != 0 && *slope * trip.step % kApart == 0;
+    return slope && *slope != 0 && *slope * step.getSExtValue() % kApart == 0;
   }
   return false;
 }
 
-static bool picksParts(scf::ForOp loop, const Trip &trip) {
+/// True if `loop` is short, and picks parts of a fragment.
+static bool isWrittenOut(scf::ForOp loop) {
+  std::optional<APInt> count = loop.getStaticTripCount();
+  if (!count || count->isZero() || count->ugt(kMostIterations))
+    return false;
   int64_t operations = 0;
   loop.getBody()->walk([&](Operation *) { ++operations; });
-  if (operations * trip.count > kMostOperations)
+  if (operations * count->getSExtValue() > kMostOperations)
     return false;
   return loop.getBody()
       ->walk([&](LoadOp load) {
         auto parallel = load->getParentOfType<ParallelOp>();
         bool picks = isInSpace(load.getSource(), Space::Fragment) && parallel &&
                      llvm::any_of(load.getIndices(), [&](Value index) {
-                       return isPicked(index, parallel, loop, trip);
+                       return isPicked(index, parallel, loop);
                      });
         return picks ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-static void unroll(scf::ForOp loop, const Trip &trip) {
-  OpBuilder builder(loop);
-  OperationFolder folder(loop.getContext());
-  SmallVector<Value> carried(loop.getInitArgs());
-  for (int64_t i = 0; i < trip.count; ++i) {
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(),
-                arith::ConstantIndexOp::create(builder, loop.getLoc(),
-                                               trip.first + i * trip.step));
-    mapping.map(loop.getRegionIterArgs(), carried);
-    SmallVector<Operation *> copies;
-    for (Operation &op : loop.getBody()->without_terminator())
-      copies.push_back(builder.clone(op, mapping));
-    carried = llvm::map_to_vector(
-        loop.getBody()->getTerminator()->getOperands(),
-        [&](Value value) { return mapping.lookupOrDefault(value); });
-    // What is a number now is to be seen as one.
-    SmallVector<Operation *> sums;
-    for (Operation *copy : copies)
-      copy->walk([&](Operation *op) {
-        if (isa<arith::AddIOp, arith::MulIOp>(op))
-          sums.push_back(op);
-      });
-    for (Operation *sum : sums)
-      (void)folder.tryToFold(sum);
-  }
-  loop.replaceAllUsesWith(carried);
-  loop.erase();
+/// Has sums and products of constants be constants, which they are seen as
+/// then.
+static void foldNumbers(gpu::GPUFuncOp kernel) {
+  OperationFolder folder(kernel.getContext());
+  SmallVector<Operation *> numbers;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<arith::AddIOp, arith::MulIOp>(op))
+      numbers.push_back(op);
+  });
+  for (Operation *number : numbers)
+    (void)folder.tryToFold(number);
 }
 
 namespace {
@@ -168,10 +131,12 @@ struct UnrollFragmentLoops
         if (!loop->getParentOfType<ParallelOp>())
           loops.push_back(loop);
       });
+      bool isChanged = false;
       for (scf::ForOp loop : loops)
-        if (std::optional<Trip> trip = getTrip(loop);
-            trip && picksParts(loop, *trip))
-          unroll(loop, *trip);
+        if (isWrittenOut(loop))
+          isChanged |= succeeded(loopUnrollFull(loop));
+      if (isChanged)
+        foldNumbers(kernel);
     }
   }
 };
