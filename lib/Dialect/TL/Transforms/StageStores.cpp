@@ -2,14 +2,17 @@
 //
 // The threads of a warp hold an accumulator in 8-byte pieces of 8 rows. Stored
 // straight to device memory these fill half of each 32-byte sector; through
-// shared memory whole lines leave the chip. The pipeline's ring is free by
-// then, so the staging tile usually costs no memory.
+// shared memory whole lines leave the chip. Behind a pipelined loop its ring is
+// free, so the staging tile usually costs no memory. In a loop over tiles the
+// ring is being filled for the next tile meanwhile.
 //
 // So does an accumulator that is added to device memory, where the bulk copy
 // engine can add what is in shared memory.
 //
-// A tile that does not fit into the shared memory of a block stays where it is:
-// a faster store is no reason to refuse a kernel.
+// A tile that shared memory does not hold beside what else is there stays where
+// it is: a faster store is no reason to refuse a kernel. What is there is known
+// only once memory is planned; here it is what the program's own buffers take,
+// in all slots that loops may give them.
 //
 // Sound because the staging tile holds what is to be stored, in the type that
 // it is stored in, is written right before the store and is read by nothing
@@ -19,12 +22,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+
+#define DEBUG_TYPE "tl-stage-stores"
 
 namespace tl {
 #define GEN_PASS_DEF_STAGESTORESPASS
@@ -36,7 +44,8 @@ using namespace tl;
 
 static constexpr int64_t kSectorBytes = 32;
 
-/// What the mbarriers of the kernel's loops may need beside a staging tile.
+/// What the kernel's mbarriers, and the alignment of its tiles, may need beside
+/// these.
 static constexpr int64_t kReservedBytes = 1024;
 
 static bool isAccumulator(Value fragment) {
@@ -52,12 +61,75 @@ static bool hasWholeSectors(Value target, int64_t columns) {
   return columns * element.getIntOrFloatBitWidth() % (8 * kSectorBytes) == 0;
 }
 
-/// Whether the shared memory of a block holds a tile of `element`s.
-static bool fits(ArrayRef<int64_t> tile, Type element, const Target &target) {
+//===----------------------------------------------------------------------===//
+// Room
+//===----------------------------------------------------------------------===//
+
+/// True if `first` ends before `second` begins, however often a loop around
+/// both begins again.
+static bool isBefore(Operation *first, Operation *second) {
+  for (Block *block = second->getBlock(); block;
+       block = block->getParentOp()->getBlock())
+    if (Operation *ancestor = block->findAncestorOpInBlock(*first)) {
+      Operation *other = block->findAncestorOpInBlock(*second);
+      return ancestor != other && ancestor->isBeforeInBlock(other);
+    }
+  return false;
+}
+
+static bool isInLoopWith(Operation *op, Operation *other) {
+  for (auto loop = op->getParentOfType<LoopLikeOpInterface>(); loop;
+       loop = loop->getParentOfType<LoopLikeOpInterface>())
+    if (loop->isProperAncestor(other))
+      return true;
+  return false;
+}
+
+/// Whether `buffer` may hold something while `store` is executed.
+static bool mayHold(AllocOp buffer, Operation *store) {
+  bool before = false, after = false;
+  for (Operation *user : buffer->getUsers()) {
+    // What is done with a view of the buffer is not looked for.
+    if (user->getNumResults() > 0 && isa<MemRefType>(user->getResultTypes()[0]))
+      return true;
+    if (isInLoopWith(user, store))
+      return true;
+    before |= isBefore(user, store);
+    after |= isBefore(store, user);
+  }
+  return before && after;
+}
+
+/// How many slots `buffer` may get: those of the loops that fill it.
+static int64_t countSlots(AllocOp buffer) {
+  int64_t slots = 1;
+  for (Operation *user : buffer->getUsers())
+    if (auto loop = dyn_cast<PipelinedOp>(user->getParentOp()))
+      if (auto copy = dyn_cast<CopyOp>(user);
+          copy && copy.getTarget() == buffer.getResult())
+        slots = std::max<int64_t>(slots, loop.getStages());
+  return slots;
+}
+
+/// Whether the shared memory of a block holds a tile of `element`s beside what
+/// is there while `store` is executed; says in a remark if not.
+static bool fits(Operation *store, ArrayRef<int64_t> tile, Type element,
+                 const Target &target) {
   int64_t bits = ShapedType::getNumElements(tile) *
                  int64_t(element.getIntOrFloatBitWidth());
-  return llvm::divideCeil(bits, 8) + kReservedBytes <=
-         uint64_t(target.getSharedMemoryLimit());
+  int64_t bytes = int64_t(llvm::divideCeil(bits, 8)) + kReservedBytes;
+  store->getParentOfType<gpu::GPUFuncOp>().walk([&](AllocOp buffer) {
+    if (isInSpace(buffer, Space::Shared) && mayHold(buffer, store))
+      bytes += getSharedBytes(buffer) * countSlots(buffer);
+  });
+  if (bytes <= target.getSharedMemoryLimit())
+    return true;
+  remark::missed(store->getLoc(),
+                 remark::RemarkOpts::name("store").category(DEBUG_TYPE))
+      << "an accumulator is stored straight from registers: a tile in shared "
+         "memory, and what is there beside it, would take " +
+             std::to_string(bytes) + " bytes";
+  return false;
 }
 
 static bool shouldStage(CopyOp copy, const Target &target) {
@@ -66,18 +138,22 @@ static bool shouldStage(CopyOp copy, const Target &target) {
          getSourceTile(copy).size() == 2 &&
          hasWholeSectors(copy.getTarget(), copy.getTile().back()) &&
          isAccumulator(copy.getSource()) &&
-         fits(getSourceTile(copy),
+         fits(copy, getSourceTile(copy),
               cast<MemRefType>(copy.getTarget().getType()).getElementType(),
               target);
 }
 
-static bool shouldStage(TileSum sum, const Target &target) {
+static bool shouldStage(ParallelOp loop, TileSum sum, const Target &target) {
   Value source = sum.load.getSource();
   auto type = cast<MemRefType>(source.getType());
   return isInSpace(source, Space::Fragment) && isAccumulator(source) &&
          hasWholeSectors(sum.atomic.getTarget(), type.getShape().back()) &&
-         fits(type.getShape(), type.getElementType(), target);
+         fits(loop, type.getShape(), type.getElementType(), target);
 }
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
 
 /// Copies a tile of a fragment to a buffer of its own, of `element`s, before
 /// `user`.
@@ -122,17 +198,15 @@ struct StageStoresPass : tl::impl::StageStoresPassBase<StageStoresPass> {
     if (failed(target))
       return signalPassFailure();
     SmallVector<CopyOp> copies;
-    getOperation().walk([&](CopyOp copy) {
-      if (shouldStage(copy, *target))
-        copies.push_back(copy);
-    });
+    getOperation().walk([&](CopyOp copy) { copies.push_back(copy); });
     for (CopyOp copy : copies)
-      stage(copy);
+      if (shouldStage(copy, *target))
+        stage(copy);
     if (!target->hasBulkCopy())
       return;
     getOperation().walk([&](ParallelOp loop) {
       std::optional<TileSum> sum = getTileSum(loop);
-      if (sum && shouldStage(*sum, *target))
+      if (sum && shouldStage(loop, *sum, *target))
         stage(loop, *sum);
     });
   }

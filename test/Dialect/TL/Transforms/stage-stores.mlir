@@ -50,6 +50,65 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // In a loop over tiles the ring of an inner loop may be filled for the next
+  // tile meanwhile: 4 slots of (128 + 256) * 64 elements and the tile are more
+  // than the chip's 232,448 bytes. Three slots leave room.
+  // CHECK-LABEL: gpu.func @beside_a_ring(
+  // CHECK-NOT:     memref<128x256xbf16, #gpu.address_space<workgroup>>
+  // CHECK-LABEL: gpu.func @beside_a_shorter_ring(
+  // CHECK-NEXT:    tl.alloc : memref<128x256xbf16, #gpu.address_space<workgroup>>
+  gpu.func @beside_a_ring(%A: memref<?x?xbf16>, %B: memref<?x?xbf16>, %C: memref<?x?xbf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x64xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x256xbf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x256xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(4) {
+        tl.copy %A[%i, %k] to %a tile(128, 64) : memref<?x?xbf16> to memref<128x64xbf16, #gpu.address_space<workgroup>>
+        tl.copy %B[%k, %i] to %b tile(64, 256) : memref<?x?xbf16> to memref<64x256xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %b, %acc : memref<128x64xbf16, #gpu.address_space<workgroup>>, memref<64x256xbf16, #gpu.address_space<workgroup>>, memref<128x256xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 256) : memref<128x256xf32, #tl.fragment> to memref<?x?xbf16>
+    }
+    gpu.return
+  }
+  gpu.func @beside_a_shorter_ring(%A: memref<?x?xbf16>, %B: memref<?x?xbf16>, %C: memref<?x?xbf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x64xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x256xbf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x256xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %A[%i, %k] to %a tile(128, 64) : memref<?x?xbf16> to memref<128x64xbf16, #gpu.address_space<workgroup>>
+        tl.copy %B[%k, %i] to %b tile(64, 256) : memref<?x?xbf16> to memref<64x256xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %b, %acc : memref<128x64xbf16, #gpu.address_space<workgroup>>, memref<64x256xbf16, #gpu.address_space<workgroup>>, memref<128x256xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 256) : memref<128x256xf32, #tl.fragment> to memref<?x?xbf16>
+    }
+    gpu.return
+  }
+
+  // Behind all that a ring is used for, the tile takes its place.
+  // CHECK-LABEL: gpu.func @behind_a_ring(
+  // CHECK-NEXT:    tl.alloc : memref<128x256xbf16, #gpu.address_space<workgroup>>
+  gpu.func @behind_a_ring(%A: memref<?x?xbf16>, %B: memref<?x?xbf16>, %C: memref<?x?xbf16>, %n: index, %i: index, %guard: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tl.alloc : memref<128x64xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x256xbf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x256xf32, #tl.fragment>
+    scf.if %guard {
+      tl.pipelined %k = %c0 to %n stages(4) {
+        tl.copy %A[%i, %k] to %a tile(128, 64) : memref<?x?xbf16> to memref<128x64xbf16, #gpu.address_space<workgroup>>
+        tl.copy %B[%k, %i] to %b tile(64, 256) : memref<?x?xbf16> to memref<64x256xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %b, %acc : memref<128x64xbf16, #gpu.address_space<workgroup>>, memref<64x256xbf16, #gpu.address_space<workgroup>>, memref<128x256xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 256) : memref<128x256xf32, #tl.fragment> to memref<?x?xbf16>
+    }
+    gpu.return
+  }
+
   // A fragment that no gemm accumulates into is stored directly.
   // CHECK-LABEL: gpu.func @other_fragment(
   // CHECK-SAME:      %[[C:[^:]+]]: memref<64x64xf16>
