@@ -417,6 +417,47 @@ def test_accumulators_have_their_values_before_the_first_wgmma(backend: str, zer
 
 
 @needs_nvrtc
+@pytest.mark.skipif(not has_assembler, reason="there is no assembler here")
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+def test_sums_from_zero_are_not_set_while_others_are_under_way(backend: str) -> None:
+    """As with scales of blocks, where one product runs beside the arithmetic of another; else C7517."""
+    m, n, k = 128, 128, 128
+
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((8, m, k), "float8_e4m3"),
+        B: T.Tensor((8, n, k), "float8_e4m3"),
+        scales: T.Tensor((8, m), "float32"),
+        C: T.Tensor((m, n), "bfloat16"),
+    ):
+        with T.Kernel(1, threads=256):
+            As = [T.alloc_shared((m, k), "float8_e4m3") for _ in range(2)]
+            Bs = [T.alloc_shared((n, k), "float8_e4m3") for _ in range(2)]
+            step = [T.alloc_fragment((m, n), "float32") for _ in range(2)]
+            rows = [T.alloc_fragment((m,), "float32") for _ in range(2)]
+            acc = T.alloc_fragment((m, n), "float32")
+            T.clear(acc)
+            for i in T.Pipelined(4, num_stages=2):
+                for h in T.unroll(2):
+                    T.copy(A[2 * i + h, 0, 0], As[h])
+                    T.copy(B[2 * i + h, 0, 0], Bs[h])
+                for h in T.unroll(2):
+                    T.copy(scales[2 * i + h, 0], rows[h])
+                for h in T.unroll(2):
+                    T.gemm(As[h], Bs[h], step[h], transpose_B=True, clear_accum=True)
+                for h in T.unroll(2):
+                    for x, y in T.Parallel(m, n):
+                        acc[x, y] += step[h][x, y] * rows[h][x]
+            T.copy(acc, C)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilec.compile(gemm, target="sm_90a", backend=backend)
+    assert kernel.get_sass().count("QGMMA") == 8
+    assert kernel.get_sass().count("WARPGROUP.DEPBAR") == 2
+
+
+@needs_nvrtc
 @pytest.mark.parametrize(("dtype", "bits"), [("float16", 0x7E00), ("bfloat16", 0x7FC0)])
 def test_nan_in_16_bits_is_its_bits(dtype: str, bits: int) -> None:
     """No number that is converted."""

@@ -100,6 +100,8 @@ private:
   std::string getDeclaredType(Value value);
   /// Names a new variable for `value`.
   std::string bind(Value value);
+  /// Declares a variable for `value`, a result of `op` that gives it a value.
+  std::string declare(Operation *op, Value value);
   /// Declares a variable for `value` with `text` as its value.
   void define(Value value, const Expression &text);
   /// `value` as the initialiser of a variable of its type.

@@ -4,6 +4,8 @@
 
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/IR/Warps.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,8 +35,9 @@ std::optional<Expression> KernelPrinter::printMatrix(Operation *op) {
 }
 
 void KernelPrinter::printWgmma(WgmmaOp op) {
-  std::string acc = takeOver(op, op.getAcc(), op.getResult());
-  std::string function = preamble.getWgmma(op);
+  bool fromZero = startsFromZero(op, op.getAcc());
+  std::string acc = fromZero ? declare(op, op.getResult())
+                             : takeOver(op, op.getAcc(), op.getResult());
   // The instruction takes registers: numbers that are written where they are
   // used get a name.
   std::string a;
@@ -62,16 +65,23 @@ void KernelPrinter::printWgmma(WgmmaOp op) {
                ? tile
                : "tl::advance(" + tile + ", " + std::to_string(offset) + ")";
   };
-  statement(op,
-            "tl::wgmma_fence(" + acc + (hasRegisterA ? ", " + a : "") + ")");
+  SmallVector<std::string> written;
+  if (!fromZero)
+    written.push_back(acc);
+  if (hasRegisterA)
+    written.push_back(a);
+  statement(op, "tl::wgmma_fence(" + llvm::join(written, ", ") + ")");
   SmallVector<bool> fences(op.getAccOffsets().size(), false);
-  if (startsFromZero(op, op.getAcc()))
+  if (fromZero)
     fences = needFences(op);
+  llvm::SmallSet<int64_t, 4> started;
   for (auto [accOffset, aOffset, bOffset, needsFence] : llvm::zip_equal(
            op.getAccOffsets(), op.getAOffsets(), op.getBOffsets(), fences)) {
     // Of no registers: what is under way stays where it is.
     if (needsFence)
       statement(op, "tl::wgmma_fence()");
+    bool adds = !fromZero || !started.insert(accOffset).second;
+    std::string function = preamble.getWgmma(op, adds);
     std::string places = std::to_string(accOffset);
     if (hasRegisterA)
       places += ", " + std::to_string(aOffset);

@@ -84,7 +84,7 @@ FailureOr<std::string> Preamble::getMathFunction(Operation *op) {
 // wgmma
 //===----------------------------------------------------------------------===//
 
-std::string Preamble::getWgmma(WgmmaOp op) {
+std::string Preamble::getWgmma(WgmmaOp op, bool adds) {
   WgmmaInstruction instruction = WgmmaInstruction::of(op);
   Type element = cast<VectorType>(op.getType()).getElementType();
   std::string name = llvm::formatv("wgmma_{0}_{1}_{2}", instruction.shape,
@@ -97,6 +97,8 @@ std::string Preamble::getWgmma(WgmmaOp op) {
     name += "_ta";
   if (op.getBMNMajor())
     name += "_tb";
+  if (!adds)
+    name += "_zero";
   std::string &text = instructions[name];
   if (!text.empty())
     return name;
@@ -104,7 +106,9 @@ std::string Preamble::getWgmma(WgmmaOp op) {
   // Two elements of f16 share a register.
   int64_t count = op.getN() / 2 / (element.isF16() ? 2 : 1);
   // Factors in registers share none with sums, though both be the same zero.
-  std::string constraint = op.hasRegisterA() ? "+&" : "+";
+  std::string constraint = adds ? "+" : "=";
+  if (op.hasRegisterA())
+    constraint += "&";
   constraint += element.isF32() ? "f" : "r";
   std::string registers, operands;
   for (int64_t i = 0; i < count; ++i) {
@@ -134,16 +138,19 @@ std::string Preamble::getWgmma(WgmmaOp op) {
                        "    tl::vec<{2}, N> &acc, {3}, unsigned long long b) "
                        "{{\n",
                        parameters, name, scalar, a);
-  if (element.isF16())
+  if (element.isF16() && adds)
     text += llvm::formatv("  auto d = tl::bit_cast<tl::vec<unsigned, {0}>>("
                           "tl::slice<{1}>(acc, At));\n",
                           count, count * 2);
+  else if (element.isF16())
+    text += llvm::formatv("  tl::vec<unsigned, {0}> d;\n", count);
   else
     text += llvm::formatv("  {0} *d = &acc[At];\n", scalar);
   text += llvm::formatv(
       "  asm volatile(\"{0}\"\n               : {1}\n"
       "               : {2}, \"l\"(b)\n               : \"memory\");\n",
-      instruction.print(registers, aPlace, llvm::formatv("%{0}", bPlace).str()),
+      instruction.print(registers, aPlace, llvm::formatv("%{0}", bPlace).str(),
+                        adds),
       operands, inputs);
   if (element.isF16())
     text += llvm::formatv(

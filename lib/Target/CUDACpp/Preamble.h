@@ -29,8 +29,9 @@ public:
   /// after an error if there is none.
   llvm::FailureOr<std::string> getMathFunction(mlir::Operation *op);
 
-  /// The function that is the instruction of `op`.
-  std::string getWgmma(WgmmaOp op);
+  /// The function that is an instruction of `op`; one that does not add
+  /// replaces the accumulator, which it does not read.
+  std::string getWgmma(WgmmaOp op, bool adds);
 
   /// The function that is the instruction of `op`, on a generic address.
   std::string getAtom(AtomOp op);

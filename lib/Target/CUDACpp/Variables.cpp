@@ -84,6 +84,13 @@ std::string KernelPrinter::bind(Value value) {
   return name;
 }
 
+std::string KernelPrinter::declare(Operation *op, Value value) {
+  std::string type = getDeclaredType(value);
+  std::string name = bind(value);
+  statement(op, type + name);
+  return name;
+}
+
 void KernelPrinter::define(Value value, const Expression &text) {
   std::string type = getDeclaredType(value);
   // A vector's type is in the expression; a pointer's may be to constants.

@@ -9,9 +9,14 @@
 // CHECK: #include <tl/cuda.h>
 // CHECK: static __device__ __forceinline__ void wgmma_m64n8k16_f16_f16(
 // CHECK: tl::bit_cast<tl::vec<unsigned, 2>>(tl::slice<4>(acc, At))
+// CHECK: static __device__ __forceinline__ void wgmma_m64n8k16_f16_f16_zero(
+// CHECK: tl::vec<unsigned, 2> d;
 // CHECK: static __device__ __forceinline__ void wgmma_m64n8k16_f32_bf16_tb(
 // CHECK-NEXT: tl::vec<float, N> &acc, unsigned long long a, unsigned long long b
 // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 1;"
+// CHECK: static __device__ __forceinline__ void wgmma_m64n8k16_f32_f16_ra_zero(
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 0, 1, 1, 0;"
+// CHECK-NEXT: : "=&f"(d[0])
 // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8
 
 gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -144,12 +149,14 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
   }
 
   // Products of one B with further rows from registers begin behind a fence of
-  // their own, which touches no register.
+  // their own, which touches no register. Sums that begin with them are not set
+  // to zero.
   // CHECK-LABEL: equal_rows(
-  // CHECK: tl::wgmma_fence([[ACC:.+]], {{.+}});
-  // CHECK-NEXT: wgmma_{{.+}}<0, 0>([[ACC]], {{.+}});
+  // CHECK: tl::vec<float, 8> [[ACC:.+]];
+  // CHECK-NEXT: tl::wgmma_fence([[A:.+]]);
+  // CHECK-NEXT: wgmma_{{.+}}_zero<0, 0>([[ACC]], [[A]], {{.+}});
   // CHECK-NEXT: tl::wgmma_fence();
-  // CHECK-NEXT: wgmma_{{.+}}<4, 4>([[ACC]], {{.+}});
+  // CHECK-NEXT: wgmma_{{.+}}_zero<4, 4>([[ACC]], [[A]], {{.+}});
   // CHECK-NEXT: tl::wgmma_commit();
   gpu.func @equal_rows(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>},
       %b: i64 {tl.param = #tl.param<scalar, 1, type = i64>}) kernel
@@ -203,7 +210,7 @@ gpu.module @instructions attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %n = arith.truncf %d : vector<4xf32> to vector<4xf16>
     %w = vector.bitcast %n : vector<4xf16> to vector<2xi32>
     tl.stmatrix %w, %s : vector<2xi32>, !llvm.ptr<3>
-    %e = tl.wgmma f16 n(8) %a, %b, %half acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xf16>
+    %e = tl.wgmma f16 n(8) %a, %b, %half acc_offsets([0, 0]) a_offsets([0, 2]) b_offsets([0, 2]) : vector<4xf16>
     %f = tl.wgmma s8 n(8) %a, %b, %none acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xi32>
     %ends:2 = tl.wgmma_wait 0 (%e, %f : vector<4xf16>, vector<4xi32>)
     llvm.store %ends#0, %p : vector<4xf16>, !llvm.ptr<1>
