@@ -273,6 +273,43 @@ def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages, back
         tilec.compile(program, target="sm_90a", backend=backend, assembler="ptxas")
 
 
+def tiles_in_turn(stages: int):
+    """A thread of its own starts the copies, and another tile's while one is stored."""
+    size = 4096
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "bfloat16"),
+        B: T.Tensor((size, size), "bfloat16"),
+        C: T.Tensor((size, size), "bfloat16"),
+    ):
+        with T.Kernel(132, threads=256) as block:
+            As = T.alloc_shared((128, 64), "bfloat16")
+            Bs = T.alloc_shared((64, 256), "bfloat16")
+            acc = T.alloc_fragment((128, 256), "float32")
+            for x, y in T.Persistent([size // 128, size // 256], 132, block):
+                T.clear(acc)
+                for k in T.Pipelined(size // 64, num_stages=stages):
+                    T.copy(A[x * 128, k * 64], As)
+                    T.copy(B[k * 64, y * 256], Bs)
+                    T.gemm(As, Bs, acc)
+                T.copy(acc, C[x * 128, y * 256])
+
+    return main
+
+
+@pytest.mark.skipif(not TOOLS["ptxas"]["path"], reason="there is no ptxas")
+@pytest.mark.parametrize("backend", GENERATORS)
+@pytest.mark.parametrize("stages", [3, 4])
+def test_descriptors_are_in_registers_of_the_warp_beside_a_thread_that_copies(stages, backend):
+    kernel = tilec.compile(tiles_in_turn(stages), target="sm_90a", backend=backend, assembler="ptxas")
+    assert "setmaxnreg" not in kernel.get_ptx()
+    products = kernel.get_sass().split("HGMMA")
+    assert len(products) > 4
+    # Where the assembler does not know a warp's threads to be together it has four R2UR for each product.
+    assert not any("R2UR" in between for between in products[1:-1])
+
+
 def rows_of_a_table(changes: bool):
     """Copies rows of A in the order of a table, which the loop may write as it goes, through other indices of it."""
 

@@ -574,56 +574,84 @@ static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   }
 }
 
-/// A branch for the threads from `first` to `end`, whole warps or one thread.
-/// Warps have the same number in all lanes, so that it is known to decide for
-/// whole warps.
-static scf::IfOp branchOnThreads(ThreadLowering &lowering, int64_t first,
-                                 int64_t end, Value thread, Value warp) {
-  auto compare = [&](arith::CmpIPredicate predicate, Value number,
-                     int64_t bound) -> Value {
+/// A branch for the warps from `first` to `end`. Warps have the same number in
+/// all lanes, so that it is known to decide for whole warps.
+static scf::IfOp branchOnWarps(ThreadLowering &lowering, Value warp,
+                               int64_t first, int64_t end, bool hasElse) {
+  auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
     return arith::CmpIOp::create(lowering.builder, lowering.loc, predicate,
-                                 number, lowering.index(bound));
+                                 warp, lowering.index(bound));
   };
-  Value isIn;
-  if (end == first + 1) {
-    isIn = compare(arith::CmpIPredicate::eq, thread, first);
-  } else {
-    isIn = compare(arith::CmpIPredicate::ult, warp, end / 32);
-    if (first > 0)
-      isIn = arith::AndIOp::create(
-          lowering.builder, lowering.loc, isIn,
-          compare(arith::CmpIPredicate::uge, warp, first / 32));
-  }
-  return scf::IfOp::create(lowering.builder, lowering.loc, isIn);
+  Value isIn = compare(arith::CmpIPredicate::ult, end);
+  if (first > 0)
+    isIn = arith::AndIOp::create(lowering.builder, lowering.loc, isIn,
+                                 compare(arith::CmpIPredicate::uge, first));
+  return scf::IfOp::create(lowering.builder, lowering.loc, isIn, hasElse);
 }
 
-/// Makes branches of the roles. What changes registers is executed by the warp
-/// groups of a role, also by those of their threads that then pass by.
+static scf::IfOp branchOnThread(ThreadLowering &lowering, Value thread,
+                                int64_t number) {
+  Value isIt = arith::CmpIOp::create(lowering.builder, lowering.loc,
+                                     arith::CmpIPredicate::eq, thread,
+                                     lowering.index(number));
+  return scf::IfOp::create(lowering.builder, lowering.loc, isIt);
+}
+
+/// Makes branches of the roles, which stand next to each other and have no
+/// thread in common. Each stands in the other branch of the one before: where
+/// the threads of a warp have been apart, as one of them was that copies, a
+/// compiler may not know that those of others are together, and `ptxas` then
+/// keeps nothing in the registers that a warp has one of.
+///
+/// What changes registers is executed by the warp groups of a role, also by
+/// those of their threads that then pass by.
 static void lowerRoles(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
-  for (auto role : llvm::make_early_inc_range(kernel.getOps<RoleOp>())) {
-    int64_t first = role.getFirst(), count = role.getCount();
-    int64_t threads = getNumThreads(kernel),
-            before = getFirstRegisters(threads);
-    int64_t registers = role.getRegisters().value_or(before);
-    lowering.enter(kernel.getBody().front().getTerminator());
-    ThreadScope &block = lowering.getScope();
-    Value thread = count == 1 ? block.getThread() : Value();
-    Value warp = count == 1 && registers == before ? Value() : block.getWarp();
-    lowering.builder.setInsertionPoint(role);
+  auto roles = llvm::to_vector(kernel.getOps<RoleOp>());
+  if (roles.empty())
+    return;
+  OpBuilder &builder = lowering.builder;
+  int64_t threads = getNumThreads(kernel), before = getFirstRegisters(threads);
+  lowering.enter(kernel.getBody().front().getTerminator());
+  Value warp = lowering.getScope().getWarp(),
+        thread = lowering.getScope().getThread();
+  builder.setInsertionPoint(roles.front());
+  llvm::sort(roles,
+             [](RoleOp a, RoleOp b) { return a.getFirst() < b.getFirst(); });
+  int64_t warpsLeft = threads / kWarp;
+  for (RoleOp role : roles) {
     lowering.loc = role.getLoc();
-    if (registers != before) {
-      int64_t end = llvm::alignTo(first + count, kWarpGroup);
-      auto groups = branchOnThreads(lowering, first, end, thread, warp);
-      lowering.builder.setInsertionPointToStart(groups.thenBlock());
+    int64_t first = role.getFirst(), count = role.getCount();
+    int64_t registers = role.getRegisters().value_or(before);
+    int64_t unit = registers == before ? kWarp : kWarpGroup;
+    int64_t begin = first / kWarp,
+            end = llvm::alignTo(first + count, unit) / kWarp;
+    warpsLeft -= end - begin;
+    Block *others = nullptr;
+    if (role != roles.back() || warpsLeft > 0) {
+      auto branch =
+          branchOnWarps(lowering, warp, begin, end, role != roles.back());
+      others = branch.elseBlock();
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    if (registers != before)
       NVVM::SetMaxRegisterOp::create(
-          lowering.builder, lowering.loc, registers,
+          builder, lowering.loc, registers,
           registers < before ? NVVM::SetMaxRegisterAction::decrease
                              : NVVM::SetMaxRegisterAction::increase);
-    }
-    auto branch = branchOnThreads(lowering, first, first + count, thread, warp);
-    Block &body = role.getBody().front(), &then = *branch.thenBlock();
-    then.getOperations().splice(then.begin(), body.getOperations(),
-                                body.begin(), body.without_terminator().end());
+    if (count == 1)
+      builder.setInsertionPointToStart(
+          branchOnThread(lowering, thread, first).thenBlock());
+    else if (count % unit != 0)
+      builder.setInsertionPointToStart(branchOnWarps(lowering, warp, begin,
+                                                     (first + count) / kWarp,
+                                                     /*hasElse=*/false)
+                                           .thenBlock());
+    Block &body = role.getBody().front();
+    builder.getInsertionBlock()->getOperations().splice(
+        builder.getInsertionPoint(), body.getOperations(), body.begin(),
+        body.without_terminator().end());
+    if (others)
+      builder.setInsertionPointToStart(others);
     role.erase();
   }
 }

@@ -81,23 +81,27 @@ gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
   }
 
   // A role is a branch, of one thread or of whole warps, which have their number
-  // in all lanes. One lane arrives for its warp once all of them have come, and
+  // in all lanes, beside that of the roles before: nobody decides about the last
+  // warps. One lane arrives for its warp once all of them have come, and
   // the threads of a role meet at a barrier of their own.
   // CHECK-LABEL: gpu.func @roles(
   // CHECK:         %[[SHUFFLED:.+]], %{{.+}} = gpu.shuffle
   // CHECK:         %[[WARP:.+]] = arith.index_cast %[[SHUFFLED]]
-  // CHECK:         %[[ONE:.+]] = arith.cmpi eq, %thread_id_x, %{{.+}} : index
-  // CHECK-NEXT:    scf.if %[[ONE]] {
-  // CHECK-NOT:       bar.warp
-  // CHECK:           nvvm.mbarrier.arrive %{{.+}} : !llvm.ptr<3> -> i64
-  // CHECK-NOT:       barrier id
-  // CHECK:         }
   // CHECK:         %[[FEW:.+]] = arith.cmpi ult, %[[WARP]], %c4{{.*}} : index
   // CHECK-NEXT:    scf.if %[[FEW]] {
   // CHECK:           nvvm.bar.warp.sync %c-1_i32
   // CHECK:           scf.if
   // CHECK:             nvvm.mbarrier.arrive
   // CHECK:           nvvm.barrier id = %c2_i32{{.*}} number_of_threads = %c128_i32
+  // CHECK-NEXT:    } else {
+  // CHECK:           %[[ONE:.+]] = arith.cmpi eq, %thread_id_x, %c128{{.*}} : index
+  // CHECK-NEXT:      scf.if %[[ONE]] {
+  // CHECK-NOT:         bar.warp
+  // CHECK:             nvvm.mbarrier.arrive %{{.+}} : !llvm.ptr<3> -> i64
+  // CHECK-NOT:         barrier id
+  // CHECK:           }
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    gpu.return
   gpu.func @roles(%i: index) kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
     %bars = tl.alloc_barriers arrivals(4) offset(64) : memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
     tl.role threads(128, 1) barrier(1) {
@@ -111,19 +115,35 @@ gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Warps that have no role pass by: number 2 and 4 of five.
+  // CHECK-LABEL: gpu.func @some_warps(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %[[WARP:.+]], %c2{{.*}} : index
+  // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK:           nvvm.barrier id = %c1_i32{{.*}} number_of_threads = %c64_i32
+  // CHECK-NEXT:    } else {
+  // CHECK:           %[[BELOW:.+]] = arith.cmpi ult, %[[WARP]], %c4{{.*}} : index
+  // CHECK:           %[[ABOVE:.+]] = arith.cmpi uge, %[[WARP]], %c3{{.*}} : index
+  // CHECK-NEXT:      %[[SECOND:.+]] = arith.andi %[[BELOW]], %[[ABOVE]]
+  // CHECK-NEXT:      scf.if %[[SECOND]] {
+  // CHECK:             nvvm.barrier id = %c2_i32{{.*}} number_of_threads = %c32_i32
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:    }
+  gpu.func @some_warps() kernel attributes {known_block_size = array<i32: 160, 1, 1>} {
+    tl.role threads(96, 32) barrier(2) {
+      gpu.barrier
+    }
+    tl.role threads(0, 64) barrier(1) {
+      gpu.barrier
+    }
+    gpu.return
+  }
+
   // Registers are changed by the warp groups of a role, also by those of their
   // threads that then pass by. At the barrier of a warp group meet those of its own,
   // who wait for their turn, and those of the one before, who pass it on.
   // CHECK-LABEL: gpu.func @turns(
-  // CHECK:         %[[FEW:.+]] = arith.cmpi ult, %[[WARP:.+]], %c12{{.*}} : index
-  // CHECK:         %[[LAST:.+]] = arith.cmpi uge, %[[WARP]], %c8{{.*}} : index
-  // CHECK-NEXT:    %[[COPIES:.+]] = arith.andi %[[FEW]], %[[LAST]]
-  // CHECK-NEXT:    scf.if %[[COPIES]] {
-  // CHECK-NEXT:      nvvm.setmaxregister decrease 24
-  // CHECK:           %[[ONE:.+]] = arith.cmpi eq, %thread_id_x
-  // CHECK-NEXT:      scf.if %[[ONE]] {
-  // CHECK:         %[[REST:.+]] = arith.cmpi ult, %[[WARP]], %c8{{.*}} : index
-  // CHECK-NEXT:    scf.if %[[REST]] {
+  // CHECK:         %[[FEW:.+]] = arith.cmpi ult, %{{.+}}, %c8{{.*}} : index
+  // CHECK-NEXT:    scf.if %[[FEW]] {
   // CHECK-NEXT:      nvvm.setmaxregister increase 240
   // CHECK:           %[[GROUP:.+]] = arith.divui %{{.+}}, %c4
   // CHECK:           %[[ISLAST:.+]] = arith.cmpi uge, %[[GROUP]], %c1
@@ -136,6 +156,10 @@ gpu.module @waits attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:           %[[ISFIRST:.+]] = arith.cmpi ult, %{{.+}}, %c1
   // CHECK-NEXT:      scf.if %[[ISFIRST]] {
   // CHECK:             nvvm.barrier id = %c3_i32{{.*}} number_of_threads = %c256_i32
+  // CHECK:         } else {
+  // CHECK-NEXT:      nvvm.setmaxregister decrease 24
+  // CHECK:           %[[ONE:.+]] = arith.cmpi eq, %thread_id_x, %c256{{.*}} : index
+  // CHECK-NEXT:      scf.if %[[ONE]] {
   gpu.func @turns() kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
     tl.role threads(256, 1) barrier(1) registers(24) {
     }
