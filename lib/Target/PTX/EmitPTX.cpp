@@ -8,6 +8,7 @@
 
 #include "tl/Target/PTX/PTX.h"
 
+#include "Descriptors.h"
 #include "PlaceFormulas.h"
 #include "PredicateAccesses.h"
 #include "SplitVectors.h"
@@ -496,101 +497,6 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
         .run(module, modules);
 }
 
-//===----------------------------------------------------------------------===//
-// Matrix descriptors
-//===----------------------------------------------------------------------===//
-
-/// So many descriptors that are the same in all iterations may be kept for
-/// them. Each takes a register or two, of those that accumulators are in.
-static constexpr size_t kMostDescriptors = 16;
-
-static bool isWgmma(const llvm::Instruction &instruction) {
-  auto *call = dyn_cast<llvm::CallInst>(&instruction);
-  auto *assembly =
-      call ? dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-  return assembly && assembly->getAsmString().contains("wgmma.mma_async");
-}
-
-/// The sum, of something and a constant, that `value` is, if that is computed
-/// in another block than it is used in; or null.
-static llvm::BinaryOperator *getHoistedSum(llvm::Value *value,
-                                           llvm::BasicBlock *block) {
-  auto *sum = dyn_cast<llvm::BinaryOperator>(value);
-  bool isSum = sum && (sum->getOpcode() == llvm::Instruction::Add ||
-                       sum->getOpcode() == llvm::Instruction::Or);
-  return isSum && sum->getType()->isIntegerTy(64) &&
-                 isa<llvm::ConstantInt>(sum->getOperand(1)) &&
-                 sum->getParent() != block
-             ? sum
-             : nullptr;
-}
-
-/// Has `call` compute its hoisted sums itself.
-static void computeInside(llvm::CallInst &call) {
-  auto &assembly = *cast<llvm::InlineAsm>(call.getCalledOperand());
-  size_t numOutputs =
-      llvm::count_if(assembly.ParseConstraints(), [](const auto &constraint) {
-        return constraint.Type == llvm::InlineAsm::isOutput;
-      });
-  std::string sums;
-  llvm::DenseMap<size_t, std::string> names; // by place
-  for (llvm::Use &operand : call.args()) {
-    auto *sum = getHoistedSum(operand, call.getParent());
-    if (!sum)
-      continue;
-    size_t place = numOutputs + call.getArgOperandNo(&operand);
-    std::string name = "d" + std::to_string(place);
-    auto *constant = cast<llvm::ConstantInt>(sum->getOperand(1));
-    sums += llvm::formatv(".reg .b64 {0};\n{1} {0}, ${2}, {3};\n", name,
-                          sum->getOpcode() == llvm::Instruction::Add ? "add.s64"
-                                                                     : "or.b64",
-                          place, constant->getSExtValue());
-    names[place] = name;
-    operand.set(sum->getOperand(0));
-  }
-  std::string text;
-  for (StringRef rest = assembly.getAsmString(); !rest.empty();) {
-    auto [before, after] = rest.split('$');
-    text += before;
-    if (before.size() == rest.size())
-      break;
-    StringRef digits = after.take_while(llvm::isDigit);
-    size_t place = 0;
-    bool isPlace = !digits.getAsInteger(10, place);
-    auto name = names.find(place);
-    text += isPlace && name != names.end() ? name->second : "$" + digits.str();
-    rest = after.drop_front(digits.size());
-  }
-  call.setCalledOperand(llvm::InlineAsm::get(
-      assembly.getFunctionType(), "{\n" + sums + text + "\n}",
-      assembly.getConstraintString(), assembly.hasSideEffects(),
-      assembly.isAlignStack(), assembly.getDialect()));
-}
-
-/// LLVM moves descriptors out of loops, since a sum is cheap to keep, and its
-/// code generator would again. Where these are many, products compute them
-/// inside their assembly: the same sums, at the place where they are used.
-static void keepFewDescriptors(llvm::Module &module) {
-  llvm::SmallPtrSet<llvm::Value *, 32> hoisted;
-  SmallVector<llvm::CallInst *> calls;
-  for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function)) {
-      if (!isWgmma(instruction))
-        continue;
-      calls.push_back(cast<llvm::CallInst>(&instruction));
-      for (llvm::Use &operand : calls.back()->args())
-        if (auto *sum = getHoistedSum(operand, instruction.getParent()))
-          hoisted.insert(sum);
-    }
-  if (hoisted.size() <= kMostDescriptors)
-    return;
-  for (llvm::CallInst *call : calls)
-    if (llvm::any_of(call->args(), [&](llvm::Use &operand) {
-          return getHoistedSum(operand, call->getParent());
-        }))
-      computeInside(*call);
-}
-
 namespace {
 /// Turns the backend's errors into diagnostics at the kernel.
 struct BackendDiagnostics : llvm::DiagnosticHandler {
@@ -646,6 +552,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   hideNegations(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
   keepFewDescriptors(*llvmModule);
+  keepDescriptorsUniform(*llvmModule);
   SmallVector<std::string> formulas = nameFormulas(*llvmModule);
   WithoutStrengthReduction gate;
   if (hasManyOffsets(*llvmModule))

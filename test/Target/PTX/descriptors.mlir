@@ -1,8 +1,9 @@
-// Descriptors that are the same in all iterations of a loop are kept in registers,
-// if they are few. Of many, products make them of the one that they have in common.
+// Descriptors of matrices, where products use them.
 
 // RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm,tl-emit-ptx))' | FileCheck %s
 
+// Descriptors that are the same in all iterations of a loop are kept in registers,
+// if they are few. Of many, products make them of the one that they have in common.
 // CHECK-LABEL: gpu.module @few
 // CHECK-NOT:     .reg .b64 d
 gpu.module @few attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -43,6 +44,48 @@ gpu.module @many attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %n = arith.trunci %x : i64 to i32
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (vector<4xf32>) : i32 {
       %d = tl.wgmma bf16 n(8) %a, %a, %acc acc_offsets([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]) a_offsets([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38]) b_offsets([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38]) : vector<4xf32>
+      %done = tl.wgmma_wait 0 (%d : vector<4xf32>)
+      scf.yield %done : vector<4xf32>
+    }
+    llvm.store %sum, %p {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// In a loop with products all comes from an address of shared memory that is the
+// loop's own: threads of a warp compute different ones from theirs.
+// CHECK-LABEL: tl.compiled_kernel @uniform
+// CHECK-SAME: mov.b64 \09[[THREADS:%rd[0-9]+]], tl_shared;
+// CHECK-SAME: add.s64 \09%rd{{[0-9]+}}, [[THREADS]], %rd{{[0-9]+}};
+// CHECK-SAME: mov.b64 [[OWN:%rd[0-9]+]], tl_shared;
+// CHECK-SAME: $L__BB0_2:
+// CHECK-SAME: add.s64 \09%rd{{[0-9]+}}, [[OWN]], %rd{{[0-9]+}};
+// CHECK-SAME: wgmma.mma_async
+gpu.module @uniform attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @uniform(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %n: i32 {tl.param = #tl.param<dim, 0, type = i32>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 4096 : i64} {
+    %mask = arith.constant 16320 : i64
+    %fields = arith.constant 4611686293305360384 : i64
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c4 = arith.constant 4 : i64
+    %bytes = arith.constant 1024 : i32
+    %zero = arith.constant dense<0.000000e+00> : vector<4xf32>
+    %shared = tl.shared_base : !llvm.ptr<3>
+    %thread = gpu.thread_id x
+    %place = arith.index_cast %thread : index to i32
+    %own = llvm.getelementptr %shared[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    llvm.store %c1, %own : i32, !llvm.ptr<3>
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (vector<4xf32>) : i32 {
+      %offset = arith.muli %i, %bytes : i32
+      %tile = llvm.getelementptr %shared[%offset] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+      %address = llvm.ptrtoint %tile : !llvm.ptr<3> to i64
+      %units = arith.shrui %address, %c4 : i64
+      %low = arith.andi %units, %mask : i64
+      %a = arith.ori %low, %fields : i64
+      %d = tl.wgmma bf16 n(8) %a, %a, %acc acc_offsets([0]) a_offsets([0]) b_offsets([0]) : vector<4xf32>
       %done = tl.wgmma_wait 0 (%d : vector<4xf32>)
       scf.yield %done : vector<4xf32>
     }
