@@ -68,6 +68,11 @@ def ulps(found, exact, kind):
     return np.where(np.isfinite(rounded) & np.isfinite(found), error, np.where(same, 0, np.inf))
 
 
+def check_signs_of_zeros(found, expected, name=""):
+    is_zero = found == 0
+    np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(expected[is_zero]), name)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_errors_are_below_two_units(run, name):
     function, exact = FUNCTIONS[name]
@@ -81,10 +86,12 @@ def test_errors_are_below_two_units(run, name):
     x, y = arguments(), np.zeros(N, np.float32)
     run(f, x, y)
     with np.errstate(all="ignore"):
-        error = ulps(y.astype(np.float64), exact(x.astype(np.float64)), np.float32)
+        expected = exact(x.astype(np.float64))
+        error = ulps(y.astype(np.float64), expected, np.float32)
     worst = int(np.argmax(error))
     bound = {"sqrt": 0.5, "reciprocal": 0.5}.get(name, 2)
     assert error[worst] <= bound, (x[worst], y[worst])
+    check_signs_of_zeros(y, expected)
 
 
 # Of those that are not within two units.
@@ -116,9 +123,11 @@ def test_errors_in_double_precision(run, name):
     run(f, x, y)
     with np.errstate(all="ignore"):
         # Python's own `erf` is one of 64 bits.
-        error = ulps(y.astype(np.longdouble), exact(x.astype(np.longdouble)).astype(np.longdouble), np.float64)
+        expected = exact(x.astype(np.longdouble)).astype(np.longdouble)
+        error = ulps(y.astype(np.longdouble), expected, np.float64)
     worst = int(np.argmax(error))
     assert error[worst] <= WIDE_BOUNDS.get(name, 2), (x[worst], y[worst])
+    check_signs_of_zeros(y, expected)
 
 
 @pytest.fixture(params=["cpu", "sim", "gpu"])
@@ -150,8 +159,7 @@ def test_functions_that_are_made_of_others(run_or_simulate, dtype):
         worst = int(np.argmax(error))
         bound = SINGLE_BOUNDS.get(name, 0.5) if dtype == "float32" else 3
         assert error[worst] <= bound, (name, x[worst], found[worst])
-        is_zero = found == 0
-        np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(expected[is_zero]), name)
+        check_signs_of_zeros(found, expected, name)
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])

@@ -177,17 +177,18 @@ static Value emitPow(const Blocks &blocks, Value x, Value y) {
 // tanh and erf
 //===----------------------------------------------------------------------===//
 
-/// 1 - 2 / (e^2|x| + 1); close to zero, where that cancels, a polynomial.
+/// 1 - 2 / (e^2|x| + 1); close to zero, where that cancels, a polynomial. Both
+/// are of |x|: of the negative zero a sum would lose the sign.
 static Value emitTanh(const Blocks &blocks, Value x) {
   const FloatBuilder &f = blocks.f;
   Value a = f.abs(x);
-  Value square = f.mul(x, x);
+  Value square = f.mul(a, a);
   Value p = f.polynomial(square, {0.001593033399, -0.0074252058, 0.0213140021,
                                   -0.05385585123, 0.1333227018, -0.3333329959});
-  Value small = f.fma(f.mul(p, square), x, x);
+  Value small = f.fma(f.mul(p, square), a, a);
   Value inverse = blocks.reciprocal(f.add(blocks.exp(f.add(a, a)), f(1)));
-  Value large = f.copySign(f.fma(inverse, f(-2), f(1)), x);
-  return f.select(f.less(a, 0.8), small, large);
+  Value large = f.fma(inverse, f(-2), f(1));
+  return f.copySign(f.select(f.less(a, 0.8), small, large), x);
 }
 
 /// 1 - e^-q(|x|); close to zero a polynomial. From 4 on it is 1.

@@ -274,6 +274,9 @@ static Value emitSine(const Blocks &blocks, Value x, int32_t quarters) {
   Value quadrant = f.add(bits, f.integer(quarters));
   Value result = f.select(f.test(quadrant, 1), cosine, sine);
   result = f.select(f.test(quadrant, 2), f.neg(result), result);
+  // The negative zero, plus what is taken off and put on again, is none.
+  if (quarters == 0)
+    result = f.select(f.equal(x, 0), x, result);
   Value isFinite = f.less(f.abs(x), std::numeric_limits<double>::infinity());
   return f.select(isFinite, result, f.sub(x, x));
 }

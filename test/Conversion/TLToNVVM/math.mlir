@@ -124,14 +124,18 @@ gpu.module @fast attributes {tl.fast_math} {
 
 gpu.module @formulas {
   // sin of a small argument is the argument: nothing is added to it but multiples
-  // of it. A large one is reduced in f64, by the bits of 2 / pi.
+  // of it. A large one is reduced in f64, by the bits of 2 / pi. Zeros are what
+  // they were, also the negative one.
   // CHECK-LABEL: llvm.func @sin
+  // CHECK-SAME: (%[[X:.+]]: f32, %
   // CHECK: llvm.fsub
   // CHECK-COUNT-3: llvm.intr.fma
   // CHECK: llvm.cond_br %{{.+}}, ^{{bb[0-9]+}}, ^[[LARGE:bb[0-9]+]]
   // CHECK: ^[[LARGE]]
   // CHECK: llvm.fpext
   // CHECK: llvm.fptrunc
+  // CHECK: %[[IS_ZERO:.+]] = llvm.fcmp "oeq" %[[X]], %{{.+}} : f32
+  // CHECK: llvm.select %[[IS_ZERO]], %[[X]], %{{.+}} : i1, f32
   // CHECK: llvm.select
   gpu.func @sin(%x: f32, %p: !llvm.ptr<1>) {
     %y = math.sin %x : f32
