@@ -371,6 +371,40 @@ def loops_of_roles(stages, trips=None):
     return main
 
 
+def beside_tiles_that_stay(runs=2):
+    """Each iteration multiplies what a thread of its own has copied, and then what stays, into one accumulator."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((128, 256), "float16"),
+        B: T.Tensor((256, 256), "float16"),
+        n: T.int32,
+        C: T.Tensor((128, 256), "float32"),
+    ):
+        with T.Kernel(1, threads=256):
+            As, first = (T.alloc_shared((128, 64), "float16") for _ in range(2))
+            Bs, second = (T.alloc_shared((64, 256), "float16") for _ in range(2))
+            total = T.alloc_fragment((128, 256), "float32")
+            T.copy(A[0, 0], first)
+            T.copy(B[0, 0], second)
+            T.clear(total)
+            for _ in T.serial(runs):
+                for k in T.Pipelined(n, num_stages=3):
+                    T.copy(A[0, k * 64], As)
+                    T.copy(B[k * 64, 0], Bs)
+                    T.gemm(As, Bs, total)
+                    T.gemm(first, second, total)
+            for i, j in T.Parallel(128, 256):
+                C[i, j] = total[i, j]
+
+    return main
+
+
+def beside_tiles_that_stay_reference(a, b, n, runs=2):
+    """What `beside_tiles_that_stay` computes, of arrays or tensors of float32."""
+    return runs * (a[:, : n * 64] @ b[: n * 64] + n * (a[:, :64] @ b[:64]))
+
+
 def loops_in_turn_reference(a, b, counts):
     """What `loops_in_turn` computes, of arrays or tensors of float32."""
     total = a[:128, :128] * 0

@@ -215,6 +215,16 @@ def test_roles_go_from_loop_to_loop(chip, trips):
             same(c.float(), programs.loops_of_roles_reference(a.float(), b.float(), counts, trips))
 
 
+def test_a_slot_is_given_back_while_a_product_of_other_tiles_runs(chip):
+    kernel = tilec.compile(programs.beside_tiles_that_stay(), target=chip)
+    for n in (0, 1, 2, 4):
+        for _ in range(LAUNCHES):
+            a, b = numbers(128, 256, dtype="float16"), numbers(256, 256, dtype="float16")
+            c = torch.full((128, 256), float("nan"), device="cuda")
+            kernel(a, b, n, c)
+            same(c, programs.beside_tiles_that_stay_reference(a.float(), b.float(), n))
+
+
 CLUSTERS = [
     {},
     {"cluster": (1, 2)},

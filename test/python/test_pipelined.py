@@ -209,6 +209,18 @@ def test_roles_go_from_loop_to_loop(where):
             np.testing.assert_array_equal(c, expected)
 
 
+@pytest.mark.parametrize("where", [{"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}], ids=["cpu", "sim"])
+def test_a_slot_is_given_back_while_a_product_of_other_tiles_runs(where):
+    rng = np.random.default_rng(14)
+    a, b = (rng.integers(-2, 3, shape).astype("float16") for shape in ((128, 256), (256, 256)))
+    kernel = tilec.compile(programs.beside_tiles_that_stay(), **where)
+    for n in (0, 1, 4):
+        c = np.full((128, 256), np.nan, "float32")
+        kernel(a, b, n, c)
+        expected = programs.beside_tiles_that_stay_reference(a.astype("float32"), b.astype("float32"), n)
+        np.testing.assert_array_equal(c, expected)
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 def test_late_products_of_loops_behind_each_other(groups):
     rows, counts = 64 * groups, (3, 0, 1, 2)

@@ -93,6 +93,41 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The slot is given back when the first product is done, though no fragment is:
+  // the second one, which runs on, adds to the same sums.
+  // CHECK-LABEL: gpu.func @chained(
+  // CHECK:         tl.role threads(0, 128)
+  // CHECK:             tl.gemm
+  // CHECK-NEXT:        tl.gemm
+  // CHECK-NEXT:        tl.wait_gemm 1{{$}}
+  // CHECK-NEXT:        tl.pipe_release
+  gpu.func @chained(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %phase0 = arith.constant 0 : i32
+    %ring = tl.alloc : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : !tl.pipe<bulk, 3>
+    %stays = tl.alloc : !tile
+    %acc = tl.alloc : !acc
+    %end:2 = scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0, %phase = %phase0) -> (index, i32) {
+      tl.pipe_acquire %pipe[%slot] phase(%phase) : <bulk, 3>
+      %fill = tl.slot %ring[%slot] : !ring to !tile
+      tl.copy %A[%c0, %k] to %fill tile(64, 64) async bulk : !A to !tile
+      tl.pipe_commit %pipe[%slot] : <bulk, 3>
+      tl.pipe_wait %pipe[%slot] ahead(2) phase(%phase) : <bulk, 3>
+      %read = tl.slot %ring[%slot] : !ring to !tile
+      tl.gemm %read, %read, %acc async plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.gemm %stays, %stays, %acc async plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.wait_gemm 1
+      tl.pipe_release %pipe[%slot] : <bulk, 3>
+      %s = tl.rotate %slot by 1 of 3
+      %p = tl.next_phase %phase after %slot of 3
+      scf.yield %s, %p : index, i32
+    }
+    tl.wait_gemm 0 (%acc : !acc)
+    gpu.return
+  }
+
   // With registers for both roles the further warp becomes a warp group. In each
   // iteration two products are started, and something is computed between the waits
   // for them: the warp groups take turns at starting them.

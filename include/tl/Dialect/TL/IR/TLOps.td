@@ -669,7 +669,8 @@ def TL_WaitCopiesOp : TL_Op<"wait_copies", [DeclareOpInterfaceMethods<TL_EventOp
   let assemblyFormat = "$pending attr-dict";
 }
 
-def TL_WaitGemmOp : TL_Op<"wait_gemm", [DeclareOpInterfaceMethods<TL_EventOpInterface>]> {
+def TL_WaitGemmOp : TL_Op<"wait_gemm", [DeclareOpInterfaceMethods<TL_EventOpInterface>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until at most `pending` asynchronous gemms are under way";
   let description = [{
     The `async` gemms of a kernel run and complete in the order of the program.
