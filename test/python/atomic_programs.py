@@ -78,6 +78,22 @@ def tiles_added_up(a, c, step=8):
     return a, c
 
 
+def least_numbers(dtype, shared):
+    """All of a block add denormal numbers to one: of `float32`, device memory may take them for zero (A3)."""
+
+    @T.prim_func
+    def program(A: T.Tensor((96,), dtype), B: T.Tensor((2,), dtype)):
+        with T.Kernel(1, threads=96):
+            S = T.alloc_shared((2,), dtype)
+            T.copy(B, S)
+            for i in T.Parallel(96):
+                T.atomic_add((S if shared else B)[1], A[i])
+            if shared:
+                T.copy(S, B)
+
+    return program
+
+
 def multiplied(a, b, c):
     return a, b, c + a.astype(np.float32) @ b.astype(np.float32)
 
@@ -391,6 +407,14 @@ CASES = {
             tiles_added_up,
         )
         for dtype in ("float32", "float16", "int32")
+    },
+    **{
+        f"least_numbers_of_{dtype}-{'shared' if shared else 'device'}": Case(
+            least_numbers(dtype, shared),
+            lambda r, dtype=dtype: [integers(r, -3, 4, n, dtype) * np.finfo(dtype).smallest_subnormal for n in (96, 2)],
+            lambda a, b: (a, b + np.array([0, a.sum()], b.dtype)),
+        )
+        for dtype, shared in (("float32", True), *((d, s) for d in ("float16", "float64") for s in (True, False)))
     },
     "the_last_block_reads_what_others_wrote": Case(
         last_block, lambda r: [integers(r, 0, 99, (32, 128)), *zeros((32, "int32"), (2, "int32"))], summed_by_the_last
