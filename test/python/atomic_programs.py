@@ -94,6 +94,14 @@ def least_numbers(dtype, shared):
     return program
 
 
+@T.prim_func
+def tiles_of_least_numbers(A: T.Tensor((16, 32), "float16"), C: T.Tensor((16, 32), "float16")):
+    with T.Kernel(4, threads=64):
+        S = T.alloc_shared((16, 32), "float16")
+        T.copy(A, S)
+        T.atomic_add(C[0, 0], S)
+
+
 def multiplied(a, b, c):
     return a, b, c + a.astype(np.float32) @ b.astype(np.float32)
 
@@ -416,6 +424,11 @@ CASES = {
         )
         for dtype, shared in (("float32", True), *((d, s) for d in ("float16", "float64") for s in (True, False)))
     },
+    "tiles_of_least_numbers": Case(
+        tiles_of_least_numbers,
+        lambda r: [integers(r, -3, 4, (16, 32), "float16") * np.finfo("float16").smallest_subnormal for _ in range(2)],
+        lambda a, c: (a, c + 4 * a),
+    ),
     "the_last_block_reads_what_others_wrote": Case(
         last_block, lambda r: [integers(r, 0, 99, (32, 128)), *zeros((32, "int32"), (2, "int32"))], summed_by_the_last
     ),
