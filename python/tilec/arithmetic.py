@@ -141,10 +141,16 @@ def _makes_extents(*operands: Any) -> bool:
 
 
 def _fold(op: str, a: Number, b: Number) -> Any:
+    text = f"`{a} {_SYMBOL[op]} {b}`"
     try:
-        return _PYTHON[op](a, b)
+        result = _PYTHON[op](a, b)
     except ZeroDivisionError:
-        raise RangeError(f"`{a} {_SYMBOL[op]} {b}` divides by zero: give another divisor", location=place()) from None
+        raise RangeError(f"{text} divides by zero: give another divisor", location=place()) from None
+    except OverflowError:
+        raise RangeError(f"{text} is too large for a float: give smaller numbers", location=place()) from None
+    if isinstance(result, complex):
+        raise RangeError(f"{text} is no real number: of a negative one take whole powers", location=place())
+    return result
 
 
 def _fold_typed(op: str, a: Number, b: Number, dtype: DType) -> Any:
@@ -158,6 +164,8 @@ def _fold_typed(op: str, a: Number, b: Number, dtype: DType) -> Any:
         a, b = (_typed("float", typed_constant(n, dtype).const) for n in (a, b))
         if op in ("add", "sub", "mul", "div"):
             return Expr(None, dtype, const=rounded(_fold_float(op, a, b), dtype))
+        if op == "pow":
+            return Expr(None, dtype, const=rounded(_fold_power(a, b), dtype))
     result = _fold(op, a, b)
     if op in _COMPARE_FLOAT:
         return result
@@ -170,6 +178,16 @@ def _fold_float(op: str, a: float, b: float) -> float:
         return _PYTHON[op](a, b)
     except ZeroDivisionError:
         return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
+
+
+def _fold_power(a: float, b: float) -> float:
+    """Computes what C99 says, where Python raises."""
+    try:
+        return math.pow(a, b)
+    except (ValueError, OverflowError):
+        if a != 0 and not b.is_integer():
+            return math.nan if a < 0 else math.inf
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
 
 
 def _fold_extreme(op: str, a: float, b: float) -> float:
@@ -617,7 +635,7 @@ def float_function(name: str, value: Any, python: Callable[[float], float]) -> A
     if not isinstance(number, Expr):
         try:
             return python(float(number))
-        except (ValueError, OverflowError) as error:
+        except (ValueError, ArithmeticError) as error:
             raise RangeError(f"`T.{name}({number!r})`: {error}", location=place()) from None
     if not number.dtype.is_float:
         raise DTypeError(

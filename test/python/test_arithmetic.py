@@ -442,6 +442,11 @@ def test_constants_that_become_too_large_are_infinite(run, name):
         lambda: T.cast(1, name) / T.cast(0, name): np.inf,
         lambda: T.cast(1, name) / T.cast(-0.0, name): -np.inf,
         lambda: T.cast(0, name) / T.cast(0, name): np.nan,
+        lambda: greatest**2: np.inf,
+        lambda: (-greatest) ** 3: -np.inf,
+        lambda: T.cast(-0.0, name) ** -3: -np.inf,
+        lambda: T.cast(0, name) ** -0.5: np.inf,
+        lambda: T.cast(-1, name) ** 0.5: np.nan,
     }
     for make, expected in cases.items():
         found = evaluate(run, lambda x, make=make: make().astype("float32"), np.ones(1, "float32"), out="float32")

@@ -200,7 +200,7 @@ def ldexp(x1: Any, x2: Any) -> Any:
         raise DTypeError(f"the exponent of `T.ldexp` is an integer, not `{x2!r}`", location=place())
     if not isinstance(x, Expr):
         if not isinstance(power, Expr):
-            return math.ldexp(x, int(power))
+            return float_function("ldexp", x, lambda v: math.ldexp(v, int(power)))
         x = expr(x, dtypes.float32)
     if x.dtype is dtypes.float64:
         raise DTypeError("`T.ldexp` does not work on `float64`: multiply by `T.exp2`", location=place())

@@ -518,6 +518,8 @@ def hypot(x: Any, y: Any) -> Any:
 def ldexp(x: Any, power: Any) -> Any:
     # Beyond three times 126 all results are zero or infinite. Of three powers of two the last one is the greatest or
     # the least, so that what is rounded before it becomes zero.
+    if isinstance(power, Expr) and power.dtype is dtypes.uint64:
+        power = binary("min", power, 3 * 126)  # of a larger one int64 would make a negative number
     near = binary("max", binary("min", expr(power, dtypes.int64), 3 * 126), -3 * 126)
     rest = cast(near, dtypes.int32)
     steps: list[Any] = []
