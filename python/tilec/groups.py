@@ -263,7 +263,34 @@ class Facts:
         while len(self.dependent) != count:
             count = len(self.dependent)
             self._find(kernel.block.ops, is_divergent=False)
+        self._settled = self._settled_reads(kernel.block.ops)
         self._keys: dict[Value, Any] = {}
+
+    def _settled_reads(self, ops: Sequence[Op]) -> set[Value]:
+        """Returns what is read of variables behind all that assigns to them: each read finds the same there.
+
+        Of variables that all threads have alike, and that are only read and assigned: what a view of one is assigned,
+        or an operation on it as a tile, is not followed. Groups that take turns keep their place in the body, so that
+        what is read behind the last assignment stays behind it.
+        """
+        behind: dict[Value, int] = {}
+        reads: list[tuple[int, Value, Value]] = []
+        for place, op in enumerate(ops):
+            for inner in operations([op]):
+                for position, value in enumerate(inner.operands):
+                    if not is_private(value):
+                        continue
+                    if inner.name == "tl.load" and position == 0:
+                        reads.append((place, value, inner.results[0]))
+                    elif inner.name == "tl.store" and position == 1:
+                        behind[value] = max(place, behind.get(value, 0))
+                    else:
+                        behind[value] = len(ops)
+        return {
+            read
+            for place, variable, read in reads
+            if place > behind.get(variable, -1) and variable not in self.dependent
+        }
 
     def _find(self, ops: Sequence[Op], *, is_divergent: bool) -> None:
         for op in ops:
@@ -302,7 +329,7 @@ class Facts:
         found = self._keys.get(value)
         if found is None:
             op = self.makers.get(value)
-            if op is None or not is_pure(op) or len(op.results) != 1:
+            if op is None or not (is_pure(op) or value in self._settled) or len(op.results) != 1:
                 found = value
             else:
                 found = (op.name, tuple(sorted(op.properties.items())), *(self.key(v) for v in op.operands))

@@ -78,6 +78,14 @@ def in_loops_of_their_own(A, B, C, a, b, c, bx, by, steps):
 
 
 @T.macro
+def in_loops_up_to_a_variable(A, B, C, a, b, c, bx, by, steps):
+    """Each group reads how often its loop runs, from a variable that was assigned before."""
+    count = T.alloc_var("int32", 0)
+    count = T.cast(steps, "int32")
+    in_loops_of_their_own(A, B, C, a, b, c, bx, by, count)
+
+
+@T.macro
 def with_phases_in_variables(A, B, C, a, b, c, bx, by, steps):
     """Parities are kept in variables, and a slot is released one iteration later than it is read."""
     full = T.alloc_barrier([128] * 2)
@@ -224,6 +232,7 @@ CASES = {
     "in_one_loop": product(in_one_loop, 2),
     "in_loops_of_their_own": product(in_loops_of_their_own, 3),
     "in_loops_of_any_length": product(in_loops_of_their_own, 3, inner=T.dynamic("inner")),
+    "in_loops_up_to_a_variable": product(in_loops_up_to_a_variable, 3, inner=T.dynamic("inner")),
     "with_phases_in_variables": product(with_phases_in_variables, 2),
     "back_and_forth": (
         back_and_forth,

@@ -115,6 +115,19 @@ def loops_of_different_lengths(A, S, full, empty, n, steps):
 
 
 @T.macro
+def loops_up_to_a_variable_that_changes(A, S, full, empty, n, steps):
+    count = T.alloc_var("int32", 0)
+    count = n
+    with T.ws(0):
+        for k in T.serial(count):
+            T.barrier_wait(full, k % 2)
+    with T.ws(1):
+        count = count + 1
+        for k in T.serial(count):
+            T.barrier_arrive(full)
+
+
+@T.macro
 def a_barrier_in_a_branch(A, S, full, empty, n, steps):
     if n > 3:
         T.barrier_arrive(full)
@@ -212,6 +225,7 @@ REFUSED = {
     too_few_arrivals: "waits for ever: the phase of parity 0 of `full` has 128 arrivals, and 1 have come",
     too_many_arrivals: "256 threads arrive at `full`, of which 64 are missing to complete a phase",
     loops_of_different_lengths: "groups of threads wait for each other in loops of different bounds",
+    loops_up_to_a_variable_that_changes: "groups of threads wait for each other in loops of different bounds",
     a_barrier_in_a_branch: "whether this branch is taken is not known when the kernel is built",
     a_parity_that_is_not_known: "the parity of the phase of `full` is not known when the kernel is built",
     a_barrier_in_a_while_loop: "barriers that are waited for stand in loops whose iterations are counted",
