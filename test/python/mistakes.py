@@ -149,6 +149,17 @@ def a_print():
             print("A is", A[b])
 
 
+def a_condition_that_was_computed_before():
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            n = T.alloc_var("int32", 0)
+            goes_on = n < 10
+            with T.While(goes_on):
+                n = n + 1
+            A[0] = T.cast(n, "float32")
+
+
 def a_range_of_python():
     in_kernel(lambda A, M, S, F, b: list(range(b)))
 
@@ -678,6 +689,9 @@ MISTAKES = {
     a_dictionary_at_a_computed_place: "a key of a dictionary must be known now.*take elements of a tensor",
     a_loop_over_a_number: "a number cannot be iterated over: write `for ... in range\\(8\\)`",
     a_print: "`print` runs when the kernel is built.*use `T.print`",
+    a_condition_that_was_computed_before: (
+        "the condition of `T.While` is asked before each iteration.*write `with T.While\\(n < 10\\):`"
+    ),
     a_range_of_python: "a bound of `range` needs a number that is known now.*write `T.serial",
     a_read_of_numpys_array_at_a_computed_place: "an index of NumPy's arrays.*pass the array to the kernel as a tensor",
     several_coordinates_as_one: "`T.Kernel` gives 2 numbers here, and one is needed: take them apart",

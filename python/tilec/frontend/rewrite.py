@@ -174,6 +174,21 @@ def _compile(tree: ast.FunctionDef, file: str, code: CodeType) -> CodeType:
     return made.replace(co_name=code.co_name)
 
 
+def _with_condition(node: ast.expr) -> ast.expr:
+    """Makes a function of the condition of `with T.While(n < 10):`, which is asked anew for each iteration.
+
+    A name is left as it is: it may be that of a function, and what it says otherwise was computed before the loop.
+    """
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return node
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+    test = node.args[0]
+    if called == "While" and isinstance(test, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.Subscript):
+        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        node.args[0] = ast.copy_location(ast.Lambda(empty, test), test)
+    return node
+
+
 def _count(target: ast.expr | None) -> int:
     """Returns how many names take a value apart; 0 if any number of them may."""
     if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in target.elts):
@@ -418,7 +433,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> Any:
         named: list[ast.stmt] = []
         for item in node.items:
-            item.context_expr = self.visit(item.context_expr)
+            item.context_expr = self.visit(_with_condition(item.context_expr))
             if count := _count(item.optional_vars):
                 item.context_expr = self._call(item.context_expr, "Counted", item.context_expr, ast.Constant(count))
             named += self._named(item.optional_vars)

@@ -843,14 +843,23 @@ class Else:
 
 
 class While:
-    """A loop with a condition, which is a function: `with T.While(lambda: n < 10):`.
+    """A loop with a condition, which is asked before each iteration: `with T.While(n < 10):`.
+
+    - `test`: the condition, written there as a comparison, an element or what connects these; or a function without
+      arguments that computes it, `lambda: n < 10`. A number that was computed before the loop is no condition.
 
     >>> count = T.alloc_var("int32", 0)
-    >>> with T.While(lambda: count < 10):
-    ...     count.set(count + 1)
+    >>> with T.While(count < 10):
+    ...     count = count + 1
     """
 
     def __init__(self, test: Any) -> None:
+        if not callable(test):
+            raise ArgumentError(
+                f"the condition of `T.While` is asked before each iteration, and `{test!r}` was computed once, before "
+                f"the loop: write `with T.While(n < 10):`, or give it a function, such as `lambda: n < 10`",
+                location=here(),
+            )
         self.test = test
 
     def __enter__(self) -> None:

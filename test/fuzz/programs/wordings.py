@@ -208,7 +208,8 @@ class _Blocks(_Wording):
         self.generic_visit(node)
         if leaves or not self._chance():
             return node
-        test = ast.Lambda(_arguments(), node.test)
+        is_plain = isinstance(node.test, ast.Compare | ast.BoolOp) and self._chance()
+        test = node.test if is_plain else ast.Lambda(_arguments(), node.test)
         return ast.With([ast.withitem(ast.Call(_expression("T.While"), [test], []))], node.body)
 
     def visit_Break(self, node: ast.Break) -> ast.AST:
@@ -343,6 +344,8 @@ class _Vectors(_Wording):
         for statement in body:
             call = statement.value if isinstance(statement, ast.Assign) else None
             if called(call or statement) != "alloc_var" or not isinstance(call, ast.Call) or self._rng.random() < 0.1:
+                continue
+            if not call.args:  # it begins with zero by itself, which others of the vector may not
                 continue
             name, dtype = ast.unparse(statement.targets[0]), str(ast.literal_eval(call.args[0]))
             vector = open_.get(dtype)
