@@ -11,6 +11,7 @@ import pytest
 
 import tilec
 import tilec.compat.tilelang as compat
+from tilec import targets
 from tilec.errors import ArgumentError, BackendError, IgnoredHintWarning, ShapeError, TargetError, TLSyntaxError
 from tilec.language import missing
 from tilelang_programs import CASES, T, close, eager_matmul, matmul, random, tilelang
@@ -80,9 +81,9 @@ def test_nothing_is_found_before_it_is_installed(python):
 
 _SUBMODULES = """
     autotuner backend.target cache carver.arch.driver contrib.nvcc cuda cuda.intrinsics cuda.intrinsics.sparse_layout
-    dtypes engine.callback engine.lower engine.param env intrinsics jit jit.kernel language language.fp8 layout
-    layout.fragment layout.layout math profiler profiler.bench quantize testing tools transform transform.simplify tvm
-    tvm.target tvm.tirx utils utils.target utils.tensor"""
+    cuda.target dtypes engine.callback engine.lower engine.param env intrinsics jit jit.kernel language language.fp8
+    layout layout.fragment layout.layout math profiler profiler.bench quantize rocm rocm.target testing tools
+    transform transform.simplify tvm tvm.target tvm.tirx utils utils.target utils.tensor"""
 
 
 @pytest.mark.parametrize("module", _SUBMODULES.split())
@@ -100,7 +101,10 @@ def test_submodules_are_there(installed, module):
         ("import tvm.script", "`tvm.script` belongs to TVM, which is not underneath here"),
         ("from tilelang import tvm; tvm.IRModule", "`tvm.IRModule` belongs to TVM, which is not underneath here"),
         ("from tilelang.layout import cute", "`tilelang.layout.cute` is about where the compiler puts elements"),
-        ("import tilelang.rocm", "`tilelang.rocm` is for GPUs of AMD"),
+        ("import tilelang.rocm.op", "`tilelang.rocm.op` is for GPUs of AMD"),
+        ("from tilelang.rocm import intrinsics", "`tilelang.rocm.intrinsics` is for GPUs of AMD"),
+        ("from tilelang.rocm.target import target_is_cdna", "`tilelang.rocm.target.target_is_cdna` is for GPUs of AMD"),
+        ("from tilelang.cuda.target import other", "`tilelang.cuda.target.other` writes instructions by hand"),
         ("from tilelang.transform import LowerTileOp", "`tilelang.transform.LowerTileOp` is about TileLang's own pas"),
         ("from tilelang.carver import ConvTemplate", "`tilelang.carver.ConvTemplate` schedules programs of TVM"),
         ("import tilelang.intrinsics.mma_macro_generator", "writes instructions by hand with TVM's IR"),
@@ -110,6 +114,8 @@ def test_submodules_are_there(installed, module):
         ("from tilelang.carver.arch import CDNA; CDNA('hip')", "`hip` is for GPUs of AMD"),
         ("from tilelang.quantize import get_lop3_intrin_group", "`tilelang.quantize.get_lop3_intrin_group` is a text"),
         ("from tilelang.quantize.mxfp import get_mxfp_intrin_group", "`tilelang.quantize.mxfp` is a text in CUDA C++"),
+        ("from tilelang.env import resolve_it", "there is no `tilelang.env.resolve_it` here"),
+        ("from tilelang.tools.analyzer import op", "there is no `tilelang.tools.analyzer.op` here"),
         ("import tilelang.no_such_module", "there is no `tilelang.no_such_module` here"),
         ("import tilelang; tilelang.compil", "there is no `tilelang.compil` here; did you mean `tilelang.compile`?"),
         ("import tilelang; tilelang.lower_trace", "there is no `tilelang.lower_trace` here"),
@@ -438,6 +444,16 @@ def test_the_cache_is_switched(cache_on):
     finally:
         tilelang.enable_cache()
     assert tilelang.is_cache_enabled()
+
+
+def test_which_gpus_there_are(installed, monkeypatch):
+    from tilelang.cuda.target import check_cuda_availability
+    from tilelang.rocm.target import check_hip_availability
+
+    for chip in ("sm_90a", None):
+        monkeypatch.setattr(targets, "gpu_chip", lambda chip=chip: chip)
+        assert check_cuda_availability() is (chip is not None)
+        assert check_hip_availability() is False
 
 
 def test_what_is_known_of_gpus():

@@ -62,7 +62,12 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         own = _own_name(module.__name__)
         assert own is not None, "it was found by us"
-        sys.modules[module.__name__] = import_module(own)
+        found: Any = import_module(own)
+        if not hasattr(found, "__path__"):
+            # Python looks for what a module has not among the modules in it, if it is a package: `_REMARK` says then
+            # what is missing, which is otherwise told by the names and places of our files.
+            found.__path__ = []
+        sys.modules[module.__name__] = found
 
 
 class _Remark:
