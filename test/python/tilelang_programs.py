@@ -1192,3 +1192,41 @@ def statements_without_a_kernel():
     sums, few = scans()(a, four)
     np.testing.assert_array_equal(sums, np.cumsum(a) + a)
     np.testing.assert_array_equal(few, [a[0] * 2 + 1, 7 + 30, 5])
+
+
+@case("variables without a first value, which is zero there, and loops by `with T.While(n < m):`")
+def variables_that_begin_with_zero():
+    n = 64
+
+    @tilelang.jit
+    def sums(A, Limit):
+        A: T.Tensor[[n], T.int32]
+        Limit: T.Tensor[[n], T.int32]
+        B = T.empty([3, n], T.int32)
+        with T.Kernel(1, threads=n):
+            t = T.get_thread_binding()
+            print(t)  # says what it is, when the kernel is built
+            total = T.alloc_var(T.int32)
+            i = T.alloc_var("int32", "local.var")
+            while i < Limit[t]:
+                total += A[i]
+                i += 1
+            B[0, t] = total
+            k = T.alloc_var(T.int32)
+            with T.While((k < n) and A[k] > 0):
+                k += 2
+            B[1, t] = k
+            left = T.alloc_fragment((1,), T.int32)
+            left[0] = 0
+            with T.While(left[0] < Limit[0]):
+                left[0] += 3
+            B[2, t] = left[0]
+        return B
+
+    a = np.arange(40, 40 - n, -1, dtype=np.int32)
+    limit = np.arange(n, dtype=np.int32)[::-1] % 50
+    found = sums(a, np.ascontiguousarray(limit))
+    before = np.concatenate([[0], np.cumsum(a)])
+    np.testing.assert_array_equal(found[0], before[limit])
+    np.testing.assert_array_equal(found[1], np.full(n, 40))
+    np.testing.assert_array_equal(found[2], np.full(n, -(-int(limit[0]) // 3) * 3))

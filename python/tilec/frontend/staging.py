@@ -597,9 +597,13 @@ def builtin(function: Any) -> Any:
 
 
 def _print(*args: Any, **kwargs: Any) -> None:
-    """Python's `print`, which runs when the kernel is built."""
+    """Python's `print`, which runs when the kernel is built.
+
+    Programs for TileLang print values of the kernel to see what they are made of; other programs mean `T.print`.
+    """
+    builder = current_or_none()
     for value in args:
-        if isinstance(value, Expr | Var | Buffer) and current_or_none() is not None:
+        if isinstance(value, Expr | Var | Buffer) and builder is not None and not builder.for_tilelang:
             raise unsupported(
                 f"`print` runs when the kernel is built, and `{value!r}` is known only when it runs: use `T.print`, "
                 f"or write it to a tensor"

@@ -1,7 +1,8 @@
 """Writes programs by TileLang's names, where Python's numbers have types of their own beside narrower ones.
 
 There `x + 3` of an `int8` is computed in `int32`. So some operations with a number are drawn wider, with what makes
-them so left out, and all other numbers say their types: the program means the same by the rules of the language.
+them so left out, and all other numbers say their types: the program means the same by the rules of the language. Some
+variables begin with the zero that they have there when nothing is said.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .elements import FLOATS, INTEGERS, bits, is_float
-from .program import Binary, Cast, Const, Name, Program, Reduce, Side, is_static
+from .program import Alloc, Binary, Cast, Const, Name, Program, Reduce, Side, is_static
 
 IMPORT = "from tilec.compat.tilelang import language as T\n"
 
@@ -42,6 +43,8 @@ def _widened(node: Any, rng: random.Random) -> Any:
     """
     if isinstance(node, Reduce) and node.kind in ("max", "min", "absmax"):
         return replace(node, skips_nan=node.source.dtype in ("float16", "bfloat16"))
+    if isinstance(node, Alloc) and isinstance(node.value, Const) and rng.random() < 0.5:
+        return replace(node, value=replace(node.value, value=type(node.value.value)(0), style="silent"))
     if not isinstance(node, Binary) or not isinstance(node.b, Const) or is_static(node.a):
         return node
     dtype = node.dtype

@@ -183,6 +183,8 @@ def _simple(statement: ir.Stmt) -> str:
 def _alloc(alloc: ir.Alloc) -> str:
     buffer = alloc.buffer
     if buffer.space == "var":
+        if isinstance(alloc.value, ir.Const) and alloc.value.style == "silent":
+            return f'{buffer.name} = T.alloc_var(dtype="{buffer.dtype}")'
         value = "" if alloc.value is None else f", {expr(alloc.value)}"
         return f'{buffer.name} = T.alloc_var("{buffer.dtype}"{value})'
     extents = "".join(f"{e}, " for e in buffer.shape)

@@ -33,11 +33,11 @@ class Buffer:
 @dataclass(frozen=True)
 class Const:
     """`style`: "usual" for one whose type is that of Python's numbers in a program by TileLang's names; "typed" where
-    such a program says another (`literals`)."""
+    such a program says another; "silent" for a zero that variables begin with by themselves there (`literals`)."""
 
     dtype: str
     value: int | float | bool
-    style: Literal["", "typed", "usual"] = ""
+    style: Literal["", "typed", "usual", "silent"] = ""
 
 
 @dataclass(frozen=True)

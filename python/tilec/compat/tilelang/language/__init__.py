@@ -1,10 +1,10 @@
 """`tilelang.language`: the language, under the name by which programs import it.
 
-Four things differ. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where
+Five things differ. Beside a narrower number an integer of Python is an `int32` there and a float a `float32`, where
 rule I6 of the language gives it the other one's type; each number of a vector of indices counts from the end if it is
-negative, where rule M4 has that of constants alone; what stands outside of kernels is a kernel of one thread; and
-greatest and least elements of 16-bit floats are found without NaNs, unless `nan_propagate` is given. Programs that are
-decorated by the names of this package are built so.
+negative, where rule M4 has that of constants alone; what stands outside of kernels is a kernel of one thread;
+variables that are given no first value begin with zero; and greatest and least elements of 16-bit floats are found
+without NaNs, unless `nan_propagate` is given. Programs that are decorated by the names of this package are built so.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ....tracebacks import ends_in_program as _ends_in_program
 from ....typed import TYPE_CHECKING
 from .. import dtypes as dtypes
 from . import reductions as _reductions
+from . import variables as _variables
 from .fp8 import determine_fp8_type as determine_fp8_type
 from .fp8 import determine_torch_fp8_type as determine_torch_fp8_type
 
@@ -37,6 +38,7 @@ globals().update(
 )
 for _name in ("reduce", "reduce_absmax", "reduce_max", "reduce_min"):
     globals()[_name] = getattr(_reductions, _name)
+globals()["alloc_var"] = _variables.alloc_var
 
 
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
