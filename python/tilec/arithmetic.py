@@ -270,7 +270,8 @@ def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
     return dtype if is_known and not found else None
 
 
-def _arithmetic_type(op: str, dtype: DType) -> DType:
+def _arithmetic_type(op: str, dtype: DType, what: str = "") -> DType:
+    """Returns the type in which an operation computes; `what` is it as programs write it, if that is no operator."""
     if dtype is dtypes.tfloat32:
         return dtypes.float32
     # A choice computes nothing, and a comparison is that of wider numbers; but the least of the powers of two is below
@@ -279,7 +280,7 @@ def _arithmetic_type(op: str, dtype: DType) -> DType:
     if dtype.is_only_stored and op != "select" and not is_compared:
         wide = "float32" if dtype.is_float else "int32"
         raise DTypeError(
-            f'`{_SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("{wide}")`', location=place()
+            f'`{what or _SYMBOL[op]}` does not work on `{dtype}`: convert it with `.astype("{wide}")`', location=place()
         )
     return dtype
 
@@ -619,7 +620,7 @@ def absolute(value: Any) -> Any:
     number = simplify(value)
     if not isinstance(number, Expr):
         return abs(number)
-    dtype = _arithmetic_type("sub", number.dtype)
+    dtype = _arithmetic_type("sub", number.dtype, "T.abs")
     if dtype.kind in ("uint", "bool"):
         return number
     if dtype.is_float:
@@ -641,5 +642,5 @@ def float_function(name: str, value: Any, python: Callable[[float], float]) -> A
         raise DTypeError(
             f"`T.{name}` needs a float, and this is `{number.dtype}`: convert it with `.astype(...)`", location=place()
         )
-    dtype = _arithmetic_type("mul", number.dtype)
+    dtype = _arithmetic_type("mul", number.dtype, f"T.{'round' if name == 'roundeven' else name}")
     return Expr(emit(f"math.{name}", [expr(number, dtype).value], dtype.mlir), dtype)

@@ -44,6 +44,17 @@ def scaled(n, factor):
     return main
 
 
+def returning():
+    @T.prim_func
+    def main(A: T.Tensor((8,), T.float32)):
+        B = T.empty((8,), T.float32)
+        with T.Kernel(1, threads=8):
+            T.copy(A, B)
+        return B
+
+    return main
+
+
 def test_statements_outside_of_kernels_say_what_they_cannot_do():
     with pytest.raises(TLSyntaxError, match="`half` was made inside what stands outside of `T.Kernel` .*in front of"):
 
@@ -280,6 +291,7 @@ def test_a_lazy_function():
         ),
         (lambda: tilelang.compile(3), ArgumentError, "`tilelang.compile` takes a `@T.prim_func`, not `3`: give one"),
         (lambda: tilelang.compile(scaled(8, 2), out_idx=2), ArgumentError, "and the last one is 1 or -1"),
+        (lambda: tilelang.compile(returning(), out_idx=[-1]), ValueError, "Out index conflict: `main` returns what it"),
         (lambda: tilelang.jit(out_idx=0)(eager_matmul.func), ValueError, "out_idx is only supported in lazy mode"),
         (lambda: tilelang.autotune(configs=[{}])(scaled), AssertionError, "can only be applied to @tilelang.jit"),
         (lambda: matmul(32, 32, 32).get_tuner_result(), ValueError, "Tuning results are not available"),
@@ -323,6 +335,13 @@ def test_sources_of_a_kernel(tmp_path, capsys):
         kernel.show_source("none")
     with pytest.raises(ValueError, match="give `kernel_path`"):
         kernel.export_sources()
+
+
+def test_what_runs_a_kernel():
+    named = [tilelang.compile(scaled(64, 2), out_idx=-1, execution_backend=name) for name in (None, "auto", "cython")]
+    assert [kernel.execution_backend for kernel in named] == ["tvm_ffi"] * 3
+    other = tilelang.compile(scaled(64, 2), out_idx=-1, target="cuda -arch=sm_90a", execution_backend="nvrtc")
+    assert other.execution_backend == "nvrtc"
 
 
 def test_lowering_gives_source_and_parameters():

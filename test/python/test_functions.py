@@ -350,6 +350,17 @@ def test_remainders_and_neighbours_of_numbers_of_python():
     assert math.copysign(1, T.fmod(-4.0, 2.0)) == -1
 
 
+@pytest.mark.parametrize("name", ["round", "floor", "sqrt", "abs"])
+def test_what_is_no_function_of_bytes_names_itself(name):
+    with pytest.raises(DTypeError, match=f"`T.{name}` does not work on `float8_e4m3fn`: convert it with"):
+
+        @T.prim_func
+        def f(X: T.Tensor((8,), "float8_e4m3")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(8):
+                    X[i] = getattr(T, name)(X[i])
+
+
 @pytest.mark.parametrize("name", ["fmod", "nextafter"])
 @pytest.mark.parametrize("dtype", ["int32", "float8_e4m3"])
 def test_what_has_no_remainder_says_so(name, dtype):

@@ -166,8 +166,9 @@ class JITKernel(_tl.FastCallable):
 
     @property
     def execution_backend(self) -> str:
-        """What runs it."""
-        return self.kernel.backend.name
+        """What runs it, as programs name it: "tvm_ffi" for what is chosen if they name none."""
+        name = self.kernel.backend.name
+        return "tvm_ffi" if name in ("cpu", "nvptx") else name
 
     @property
     def artifact(self) -> Any:
@@ -241,6 +242,11 @@ def compiled(
         remedy = f"decorate `{name}` with it, or give what `{name}(...)` returns" if callable(func) else "give one"
         raise ArgumentError(
             f"`tilelang.compile` takes a `@T.prim_func`, not `{shortened(func)}`: {remedy}", location=here()
+        )
+    if out_idx is not None and func.results:
+        raise ValueError(
+            f"Out index conflict: `{func.name}` returns what it makes with `T.empty`, and `out_idx={out_idx!r}` names "
+            f"parameters: leave `out_idx` out"
         )
     meant = options.of_compile(target, execution_backend, verbose, pass_configs, compile_flags)
     func = options.with_source_flags(func, pass_configs, compile_flags)
