@@ -208,6 +208,27 @@ def test_target_of_the_environment(monkeypatch):
     assert options.backend(None) == "auto"
 
 
+def test_targets_around(installed):
+    from tilelang.backend.target import determine_target as kind_of
+    from tilelang.utils.target import determine_target
+    from tvm.target import Target
+
+    assert Target.current() is None
+    with pytest.raises(ValueError, match="no target is set"):
+        Target.current(allow_none=False)
+    with Target("cuda -arch=sm_80") as outer:
+        assert compat.options.target("auto") == compat.options.target(None) == "sm_80"
+        assert compat.options.target("cuda -arch=sm_90a") == "sm_90a"
+        assert determine_target() == "cuda -arch=sm_80"
+        assert kind_of() == "cuda"
+        with Target("c"):
+            assert tilelang.compile(scaled(64, 2), out_idx=-1).kernel.target == "cpu"
+            assert determine_target(return_object=True).kind.name == "c"
+        assert Target.current() is outer
+        assert tilelang.lower(scaled(64, 2)).kernel.kernel.target == "sm_80"
+    assert Target.current() is None
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [

@@ -48,11 +48,12 @@ _shown: set[frozenset[str]] = set()
 def target(given: Any) -> str:
     """Returns the target of `tilec.compile` that a target of TileLang means.
 
-    It may be a name with options ("cuda -arch=sm_90"), a dictionary of TVM's, or a `tvm.target.Target`.
+    It may be a name with options ("cuda -arch=sm_90"), a dictionary of TVM's, or a `tvm.target.Target`. "auto" is that
+    of a `with` statement around, if there is one.
     """
     if given is None or given == "auto":
         given = os.environ.get("TILELANG_DEFAULT_TARGET") or "auto"
-    found = Target(given)
+    found = Target((Target.current() or given) if given == "auto" else given)
     kind = found.kind.name
     if kind in _CPU:
         return "cpu"

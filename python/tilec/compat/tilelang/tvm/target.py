@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 from ....errors import TargetError
 from ....typed import TYPE_CHECKING, cast
 
@@ -19,8 +21,15 @@ class Kind:
         return self.name
 
 
+_around: ContextVar[tuple[Target, ...]] = ContextVar("targets around", default=())
+"""The targets of the `with` statements that are being executed, outermost first."""
+
+
 class Target:
-    """A target: a text such as "cuda -arch=sm_90a", or a dictionary with "kind"."""
+    """A target: a text such as "cuda -arch=sm_90a", or a dictionary with "kind".
+
+    `with Target("c"):` makes it the one that "auto" stands for.
+    """
 
     def __init__(self, target: Any, host: Any = None) -> None:
         self.host = host
@@ -46,11 +55,23 @@ class Target:
         """The chip, such as "sm_90a", or nothing."""
         return self.attrs.get("arch") or self.attrs.get("mcpu") or ""
 
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """Returns the target of the innermost `with` statement.
+
+        - `allow_none`: whether there may be none; else that is an error.
+        """
+        around = _around.get()
+        if not around and not allow_none:
+            raise ValueError("no target is set: compile in `with Target(...):`, or name one")
+        return around[-1] if around else None
+
     def __enter__(self) -> Target:
+        _around.set((*_around.get(), self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        _around.set(_around.get()[:-1])
 
     def __str__(self) -> str:
         return " ".join([self.kind.name, *(f"-{name}={value}" for name, value in self.attrs.items())])

@@ -29,7 +29,9 @@ def determine_target(target: Any = "auto", return_object: bool = False) -> Any:
     """
     if target is None or target == "auto":
         target = os.environ.get("TILELANG_DEFAULT_TARGET") or "auto"
-    if target == "auto":
+    if target == "auto" and (around := Target.current()) is not None:
+        target = around
+    elif target == "auto":
         chip = resolve("auto", "auto").chip
         target = "c" if chip == "cpu" else f"cuda -arch={chip}"
     found = Target(target)
