@@ -574,6 +574,8 @@ def test_what_a_program_does():
     assert found.total_global_bytes > 2 * (256 * 512 + 512 * 128)
     assert 1e-7 < found.estimated_time < 1e-3
     assert found.expected_bandwidth_GBps == 3350
+    own = SimpleNamespace(compute_capability="90")  # as programs describe GPUs themselves
+    assert tilelang.tools.Analyzer.analysis(matmul.get_tir(256, 128, 512), own) == found
     with pytest.raises(ArgumentError, match="what a GPU of sm_75 can do is not known here"):
         tilelang.tools.Analyzer.analysis(scaled(64, 2), tilelang.carver.arch.CUDA("cuda -arch=sm_75"))
 

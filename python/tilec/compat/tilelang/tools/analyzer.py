@@ -35,10 +35,14 @@ class Analyzer:
 
     @staticmethod
     def analysis(fn: PrimFunc, device: CUDA) -> AnalysisResult:
-        """Returns what a program does on a GPU, whose data sheet is that of the first one known of its chip."""
-        gpu = next((g for g in gpus.GPUS if g.capability == str(device.sm_version)), None)
+        """Returns what a program does on a GPU, whose data sheet is that of the first one known of its chip.
+
+        - `device`: what has a `compute_capability`, such as "80", as those of `tilelang.carver.arch` have.
+        """
+        capability = str(device.compute_capability)
+        gpu = next((g for g in gpus.GPUS if g.capability == capability), None)
         if gpu is None:
-            raise ArgumentError(f"what a GPU of sm_{device.sm_version} can do is not known here")
+            raise ArgumentError(f"what a GPU of sm_{capability} can do is not known here")
         flops, moved, widest = 0.0, 0.0, 8
         for launch in tile_work.read(fn, {}, lambda launch: gpu.multiprocessors):
             flops += launch.blocks * sum(2 * p.m * p.n * p.k * times for p, times in launch.products)
