@@ -630,6 +630,12 @@ def absolute(value: Any) -> Any:
     return result.assume(Range(0, greatest)) if least not in number.range else result
 
 
+def is_for_tilelang() -> bool:
+    """Returns whether a program is being built that means what TileLang's do."""
+    builder = current_or_none()
+    return builder is not None and builder.for_tilelang
+
+
 def float_function(name: str, value: Any, python: Callable[[float], float]) -> Any:
     """Returns the `math` dialect's function `name` of a float."""
     number = simplify(value)

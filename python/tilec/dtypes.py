@@ -44,6 +44,10 @@ class DType(str):
         return dtype, (self.name,)  # copies are the same object, in another process too
 
     def __call__(self, *values: Any) -> Any:
+        if not values and operators.arithmetic.is_for_tilelang():
+            from .language.tile import alloc_var
+
+            return alloc_var(self, 0)  # to which `T.let` gives its value
         if len(values) != 1:
             raise DTypeError(
                 f"`{self!r}` converts one value, as in `{self!r}(x)`, and gets {len(values)}", location=here()

@@ -1194,7 +1194,7 @@ def statements_without_a_kernel():
     np.testing.assert_array_equal(few, [a[0] * 2 + 1, 7 + 30, 5])
 
 
-@case("variables without a first value, which is zero there, and loops by `with T.While(n < m):`")
+@case("variables without a first value, which is zero there; `T.let`; loops by `with T.While(n < m):`")
 def variables_that_begin_with_zero():
     n = 64
 
@@ -1202,7 +1202,7 @@ def variables_that_begin_with_zero():
     def sums(A, Limit):
         A: T.Tensor[[n], T.int32]
         Limit: T.Tensor[[n], T.int32]
-        B = T.empty([3, n], T.int32)
+        B = T.empty([5, n], T.int32)
         with T.Kernel(1, threads=n):
             t = T.get_thread_binding()
             print(t)  # says what it is, when the kernel is built
@@ -1221,6 +1221,11 @@ def variables_that_begin_with_zero():
             with T.While(left[0] < Limit[0]):
                 left[0] += 3
             B[2, t] = left[0]
+            for j in T.serial(2):
+                place = T.int32()
+                T.let(place, j * 8)
+                half: T.let[T.int32] = t // 2  # an annotation as well
+                B[3 + j, t] = A[place + half]
         return B
 
     a = np.arange(40, 40 - n, -1, dtype=np.int32)
@@ -1230,3 +1235,4 @@ def variables_that_begin_with_zero():
     np.testing.assert_array_equal(found[0], before[limit])
     np.testing.assert_array_equal(found[1], np.full(n, 40))
     np.testing.assert_array_equal(found[2], np.full(n, -(-int(limit[0]) // 3) * 3))
+    np.testing.assert_array_equal(found[3:], [a[np.arange(n) // 2], a[np.arange(n) // 2 + 8]])

@@ -38,7 +38,8 @@ globals().update(
 )
 for _name in ("reduce", "reduce_absmax", "reduce_max", "reduce_min"):
     globals()[_name] = getattr(_reductions, _name)
-globals()["alloc_var"] = _variables.alloc_var
+for _name in ("alloc_var", "let"):
+    globals()[_name] = getattr(_variables, _name)
 
 
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
