@@ -856,6 +856,20 @@ def test_options_that_say_what_a_text_means_reach_it():
         tilelang.autotune(configs=configs)(tilelang.jit(scaled))
 
 
+def test_a_source_file_is_read_when_the_program_is_built(tmp_path):
+    file, header = tmp_path / "fill.cu", tmp_path / "what.h"
+    header.write_text("#define WHAT 3\n")
+    file.write_text('#include "what.h"\nextern "C" __global__ void fill(float *x) { x[threadIdx.x] = WHAT; }')
+
+    @T.prim_func
+    def main(X: T.Tensor((32,), T.float32)):
+        T.CUDASourceCodeKernel(1, threads=32, source_code_or_path=str(file), entry_name="fill")
+
+    file.unlink()
+    kernel = tilelang.compile(main, target="cuda -arch=sm_90a")
+    assert "x[threadIdx.x] = WHAT" in kernel.get_kernel_source()
+
+
 def test_a_folder_for_the_ir_of_a_program(tmp_path):
     tilelang.jit(scaled(64, 3), target="llvm", debug_root_path=str(tmp_path))
     assert list(tmp_path.iterdir())

@@ -262,7 +262,9 @@ def _file(path: Path) -> str:
     language = {".ptx": "ptx", ".cubin": "cubin"}.get(path.suffix, "cuda")
     if not path.stat().st_size:
         raise ArgumentError(f"the CUDA source file `{path}` is empty", location=current().here())
-    return f'#tl.cuda_source<"", file = {quote(str(path.absolute()))}, language = {language}>'
+    # Programs for TileLang may delete a file once the program is built: the text that it had then is what counts.
+    text = path.read_text(encoding="utf-8") if current().for_tilelang and language != "cubin" else ""
+    return f"#tl.cuda_source<{quote(text)}, file = {quote(str(path.absolute()))}, language = {language}>"
 
 
 def _inline(text: str) -> str:
