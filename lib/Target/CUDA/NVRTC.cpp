@@ -94,11 +94,6 @@ bool NVRTC::isAtLeast(int major, int minor) const {
          std::pair(ownMajor, ownMinor) >= std::pair(major, minor);
 }
 
-/// The optimiser's time grows faster than a text, and without its dearest steps
-/// it is a quarter for 14,000 lines. Such a text is one of loops that were
-/// written out, not one whose speed those steps make.
-static constexpr int64_t kLongText = 8000;
-
 /// NVRTC knows no headers of the host's C library. What device code wants of
 /// them is built in but for these; types are those that libcu++ has under
 /// NVRTC.
@@ -178,9 +173,6 @@ Expected<CudaCompilation> NVRTC::compile(const CudaProgram &program,
          {"--pch", "--pch-messages=false", "--diag-suppress=629",
           "--diag-suppress=630", "--diag-suppress=20283"})
       options.push_back(option);
-  if (program.isGenerated && StringRef(text).count('\n') > kLongText &&
-      isAtLeast(13, 0))
-    options.push_back("--Ofast-compile=mid");
   std::vector<const char *> arguments;
   for (const std::string &option : options)
     arguments.push_back(option.c_str());
