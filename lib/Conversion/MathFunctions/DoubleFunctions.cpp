@@ -344,5 +344,5 @@ void tl::populateDoubleFunctionPatterns(RewritePatternSet &patterns,
   addFunction<math::Log2Op>(patterns, reciprocal, isDouble, emitLog2);
   addFunction<math::TanhOp>(patterns, reciprocal, isDouble, emitTanh);
   addFunction<math::ErfOp>(patterns, reciprocal, isDouble, emitErf);
-  addFunction2<math::PowFOp>(patterns, reciprocal, isDouble, emitPow);
+  addFunction<math::PowFOp>(patterns, reciprocal, isDouble, emitPow);
 }

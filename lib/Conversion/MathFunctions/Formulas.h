@@ -42,81 +42,65 @@ Parts mulParts(const FloatBuilder &f, mlir::Value a, mlir::Value b);
 mlir::Value selectPower(const FloatBuilder &f, mlir::Value x, mlir::Value y,
                         mlir::Value result);
 
-using Formula = mlir::Value (*)(const Blocks &blocks, mlir::Value x);
-using Formula2 = mlir::Value (*)(const Blocks &blocks, mlir::Value x,
-                                 mlir::Value y);
-using TypePredicate = bool (*)(mlir::Type element);
+template <typename OpTy>
+inline constexpr bool hasOneOperand =
+    OpTy::template hasTrait<mlir::OpTrait::OneOperand>();
+/// Makes the result of an op from its operand, or from its two.
+template <typename OpTy>
+using Formula = std::conditional_t<
+    hasOneOperand<OpTy>, mlir::Value (*)(const Blocks &, mlir::Value),
+    mlir::Value (*)(const Blocks &, mlir::Value, mlir::Value)>;
 
-inline bool isSingle(mlir::Type element) { return element.isF32(); }
-inline bool isDouble(mlir::Type element) { return element.isF64(); }
+/// Which ops of a kind a formula is for.
+using Predicate = bool (*)(mlir::Type element,
+                           mlir::arith::FastMathFlags flags);
+
+inline bool isSingle(mlir::Type element, mlir::arith::FastMathFlags) {
+  return element.isF32();
+}
+inline bool isDouble(mlir::Type element, mlir::arith::FastMathFlags) {
+  return element.isF64();
+}
+inline bool isPreciseSingle(mlir::Type element,
+                            mlir::arith::FastMathFlags flags) {
+  return element.isF32() && !mlir::arith::bitEnumContainsAll(
+                                flags, mlir::arith::FastMathFlags::afn);
+}
 
 /// Replaces an op of one type by a formula.
 template <typename OpTy>
 struct ReplaceFunction : mlir::OpRewritePattern<OpTy> {
   ReplaceFunction(mlir::MLIRContext *context, Reciprocal reciprocal,
-                  TypePredicate isType, Formula formula)
-      : mlir::OpRewritePattern<OpTy>(context, /*benefit=*/2),
-        reciprocal(reciprocal), isType(isType), formula(formula) {}
+                  Predicate isWanted, Formula<OpTy> formula)
+      : mlir::OpRewritePattern<OpTy>(context,
+                                     /*benefit=*/hasOneOperand<OpTy> ? 2 : 5),
+        reciprocal(reciprocal), isWanted(isWanted), formula(formula) {}
 
   llvm::LogicalResult
   matchAndRewrite(OpTy op, mlir::PatternRewriter &rewriter) const override {
-    mlir::Value x = op.getOperand();
-    if (!isType(mlir::getElementTypeOrSelf(x.getType())))
-      return rewriter.notifyMatchFailure(op, "another type");
-    FloatBuilder f(rewriter, op.getLoc(), x.getType());
+    mlir::Type type = op.getType();
+    if (!isWanted(mlir::getElementTypeOrSelf(type), op.getFastmath()))
+      return rewriter.notifyMatchFailure(op, "approximate, or of another type");
+    FloatBuilder f(rewriter, op.getLoc(), type);
     Blocks blocks{rewriter, op.getLoc(), f, reciprocal, op.getFastmath()};
-    rewriter.replaceOp(op, formula(blocks, x));
+    if constexpr (hasOneOperand<OpTy>)
+      rewriter.replaceOp(op, formula(blocks, op.getOperand()));
+    else
+      rewriter.replaceOp(op, formula(blocks, op.getLhs(), op.getRhs()));
     return mlir::success();
   }
 
 private:
   Reciprocal reciprocal;
-  TypePredicate isType;
-  Formula formula;
+  Predicate isWanted;
+  Formula<OpTy> formula;
 };
 
 template <typename OpTy>
 void addFunction(mlir::RewritePatternSet &patterns, Reciprocal reciprocal,
-                 TypePredicate isType, Formula formula) {
-  patterns.add<ReplaceFunction<OpTy>>(patterns.getContext(), reciprocal, isType,
-                                      formula);
-}
-
-/// Replaces an op with two operands of one type by a formula, but for one that
-/// may be approximate.
-template <typename OpTy>
-struct ReplaceFunction2 : mlir::OpRewritePattern<OpTy> {
-  ReplaceFunction2(mlir::MLIRContext *context, Reciprocal reciprocal,
-                   TypePredicate isType, Formula2 formula)
-      : mlir::OpRewritePattern<OpTy>(context, /*benefit=*/5),
-        reciprocal(reciprocal), isType(isType), formula(formula) {}
-
-  llvm::LogicalResult
-  matchAndRewrite(OpTy op, mlir::PatternRewriter &rewriter) const override {
-    mlir::Value x = op.getLhs();
-    mlir::Type element = mlir::getElementTypeOrSelf(x.getType());
-    bool isApproximate = element.isF32() &&
-                         mlir::arith::bitEnumContainsAll(
-                             op.getFastmath(), mlir::arith::FastMathFlags::afn);
-    if (!isType(element) || isApproximate)
-      return rewriter.notifyMatchFailure(op, "approximate, or of another type");
-    FloatBuilder f(rewriter, op.getLoc(), x.getType());
-    Blocks blocks{rewriter, op.getLoc(), f, reciprocal, op.getFastmath()};
-    rewriter.replaceOp(op, formula(blocks, x, op.getRhs()));
-    return mlir::success();
-  }
-
-private:
-  Reciprocal reciprocal;
-  TypePredicate isType;
-  Formula2 formula;
-};
-
-template <typename OpTy>
-void addFunction2(mlir::RewritePatternSet &patterns, Reciprocal reciprocal,
-                  TypePredicate isType, Formula2 formula) {
-  patterns.add<ReplaceFunction2<OpTy>>(patterns.getContext(), reciprocal,
-                                       isType, formula);
+                 Predicate isWanted, Formula<OpTy> formula) {
+  patterns.add<ReplaceFunction<OpTy>>(patterns.getContext(), reciprocal,
+                                      isWanted, formula);
 }
 
 } // namespace tl

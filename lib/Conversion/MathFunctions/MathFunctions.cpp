@@ -225,5 +225,5 @@ void tl::populateMathFunctionPatterns(RewritePatternSet &patterns,
       [](const Blocks &blocks, Value x) { return emitLog2(blocks.f, x); });
   addFunction<math::TanhOp>(patterns, reciprocal, isSingle, emitTanh);
   addFunction<math::ErfOp>(patterns, reciprocal, isSingle, emitErf);
-  addFunction2<math::PowFOp>(patterns, reciprocal, isSingle, emitPow);
+  addFunction<math::PowFOp>(patterns, reciprocal, isPreciseSingle, emitPow);
 }

@@ -286,7 +286,9 @@ static Value emitSine(const Blocks &blocks, Value x, int32_t quarters) {
 //===----------------------------------------------------------------------===//
 
 void tl::populateSinePatterns(RewritePatternSet &patterns) {
-  auto isKnown = [](Type type) { return type.isF32() || type.isF64(); };
+  auto isKnown = [](Type type, arith::FastMathFlags) {
+    return type.isF32() || type.isF64();
+  };
   addFunction<math::SinOp>(
       patterns, nullptr, isKnown,
       [](const Blocks &blocks, Value x) { return emitSine(blocks, x, 0); });
