@@ -198,32 +198,37 @@ static Value emitLog2(const Blocks &blocks, Value x) {
 // Powers
 //===----------------------------------------------------------------------===//
 
+LogStart tl::startLog(const Blocks &blocks, Value fraction, Multiply multiply,
+                      double third, double thirdLow) {
+  const FloatBuilder &f = blocks.f;
+  Parts divisor = addOrdered(f, f(2), fraction);
+  Value inverse = blocks.reciprocal(divisor.high);
+  Value s = (f.*multiply)(fraction, inverse);
+  Value remainder = f.fma(f.neg(s), divisor.high, fraction);
+  remainder = f.fma(f.neg(s), divisor.low, remainder);
+  Value sLow = (f.*multiply)(remainder, inverse);
+  Parts square = mulParts(f, s, s);
+  Value squareLow = f.fma(f.add(s, s), sLow, square.low);
+  Parts cube = mulParts(f, s, square.high);
+  Value cubeLow = f.fma(s, squareLow, f.fma(sLow, square.high, cube.low));
+  Parts term = mulParts(f, cube.high, f(third));
+  Value termLow = f.fma(cubeLow, f(third), term.low);
+  termLow = f.fma(cube.high, f(thirdLow), termLow);
+  return {{s, sLow}, {term.high, termLow}, square.high, cube.high};
+}
+
 /// log of a positive, normal or denormal number, with 11 bits more than f64
 /// has: as many as an exponential takes of its argument.
 static Parts emitLogInParts(const Blocks &blocks, Value x) {
   const FloatBuilder &f = blocks.f;
   auto [exponent, fraction] = emitSplit(f, x);
-  // s = fraction / (2 + fraction)
-  Parts divisor = addOrdered(f, f(2), fraction);
-  Value inverse = blocks.reciprocal(divisor.high);
-  Value s = f.mul(fraction, inverse);
-  Value remainder = f.fma(f.neg(s), divisor.high, fraction);
-  remainder = f.fma(f.neg(s), divisor.low, remainder);
-  Value sLow = f.mul(remainder, inverse);
-  // z = s^2, and the second term, 2/3 s z
-  Parts z = mulParts(f, s, s);
-  Value zLow = f.fma(f.add(s, s), sLow, z.low);
-  Parts cube = mulParts(f, s, z.high);
-  Value cubeLow = f.fma(s, zLow, f.fma(sLow, z.high, cube.low));
-  constexpr double third = 2.0 / 3, thirdLow = 3.700743415417188e-17;
-  Parts term = mulParts(f, cube.high, f(third));
-  Value termLow = f.fma(cubeLow, f(third), term.low);
-  termLow = f.fma(cube.high, f(thirdLow), termLow);
+  auto [s, term, square, cube] = startLog(blocks, fraction, &FloatBuilder::mul,
+                                          2.0 / 3, 3.700743415417188e-17);
   // The others need no second part.
-  Value tail = f.mul(f.mul(cube.high, z.high), emitLogSeries(f, z.high, 5));
+  Value tail = f.mul(f.mul(cube, square), emitLogSeries(f, square, 5));
 
-  Parts sum = addOrdered(f, f.add(s, s), term.high);
-  Value low = f.add(f.add(sum.low, f.add(sLow, sLow)), f.add(termLow, tail));
+  Parts sum = addOrdered(f, f.add(s.high, s.high), term.high);
+  Value low = f.add(f.add(sum.low, f.add(s.low, s.low)), f.add(term.low, tail));
   low = f.fma(exponent, f(kLn2Low), low);
   Parts whole = addParts(f, f.mul(exponent, f(kLn2High)), sum.high);
   return addOrdered(f, whole.high, f.add(whole.low, low));

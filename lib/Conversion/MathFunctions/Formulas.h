@@ -37,6 +37,20 @@ Parts addOrdered(const FloatBuilder &f, mlir::Value a, mlir::Value b);
 Parts addParts(const FloatBuilder &f, mlir::Value a, mlir::Value b);
 Parts mulParts(const FloatBuilder &f, mlir::Value a, mlir::Value b);
 
+/// What log(1 + fraction) begins with: 2 s + term, where s = fraction / (2 +
+/// fraction) and the term is 2/3 s^3, all in two parts. What else the series
+/// has is made of s^2 and s^3, and needs one.
+struct LogStart {
+  Parts s, term;
+  mlir::Value square, cube;
+};
+
+/// The product of two numbers, rounded by itself.
+using Multiply = mlir::Value (FloatBuilder::*)(mlir::Value, mlir::Value) const;
+
+LogStart startLog(const Blocks &blocks, mlir::Value fraction, Multiply multiply,
+                  double third, double thirdLow);
+
 /// x^y with the exceptions of the C standard; `result` is |x|^y of regular
 /// numbers.
 mlir::Value selectPower(const FloatBuilder &f, mlir::Value x, mlir::Value y,

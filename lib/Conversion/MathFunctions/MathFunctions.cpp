@@ -114,25 +114,14 @@ static Value emitLog2(const FloatBuilder &f, Value x) {
 static Parts emitLogInParts(const Blocks &blocks, Value x) {
   const FloatBuilder &f = blocks.f;
   auto [exponent, fraction] = emitSplit(f, x);
-  Parts divisor = addOrdered(f, f(2), fraction);
-  Value inverse = blocks.reciprocal(divisor.high);
-  Value s = f.product(fraction, inverse);
-  Value lost = f.fma(f.neg(s), divisor.high, fraction);
-  lost = f.fma(f.neg(s), divisor.low, lost);
-  Value sLow = f.product(lost, inverse);
-  Parts z = mulParts(f, s, s);
-  Value zLow = f.fma(f.add(s, s), sLow, z.low);
-  Parts cube = mulParts(f, s, z.high);
-  Value cubeLow = f.fma(s, zLow, f.fma(sLow, z.high, cube.low));
-  constexpr double third = 0.6666666865348816, thirdLow = -1.98682155e-08;
-  Parts term = mulParts(f, cube.high, f(third));
-  Value termLow = f.fma(cubeLow, f(third), term.low);
-  termLow = f.fma(cube.high, f(thirdLow), termLow);
-  Value tail = f.polynomial(z.high, {0.2341963351, 0.2854709029, 0.4000015259});
+  auto [s, term, square, cube] =
+      startLog(blocks, fraction, &FloatBuilder::product, 0.6666666865348816,
+               -1.98682155e-08);
+  Value tail = f.polynomial(square, {0.2341963351, 0.2854709029, 0.4000015259});
 
-  Parts sum = addOrdered(f, f.add(s, s), term.high);
-  Value low = f.add(sum.low, f.add(f.add(sLow, sLow), termLow));
-  low = f.fma(f.mul(cube.high, z.high), tail, low);
+  Parts sum = addOrdered(f, f.add(s.high, s.high), term.high);
+  Value low = f.add(sum.low, f.add(f.add(s.low, s.low), term.low));
+  low = f.fma(f.mul(cube, square), tail, low);
   low = f.fma(exponent, f(kLn2Low), low);
   Parts whole = addParts(f, f.product(exponent, f(kLn2High)), sum.high);
   return addOrdered(f, whole.high, f.add(whole.low, low));
