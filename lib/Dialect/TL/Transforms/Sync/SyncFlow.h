@@ -61,7 +61,18 @@ private:
   bool isDeadInside(mlir::Operation *op, const void *pointer);
   void dropDead(mlir::Operation *op, States &states);
 
+  /// What came of a loop.
+  struct Execution {
+    States starts, after;
+  };
+
   SyncProof &proof;
+  /// What loops were executed from: each iteration of a loop around them begins
+  /// with the same few states, so that loops in each other would take time to
+  /// the power of their number. To execute one again from the same states says
+  /// nothing new: what is found on the way depends on these alone, and is only
+  /// added to.
+  llvm::DenseMap<mlir::Operation *, std::vector<Execution>> executed;
   /// What is around asynchronous ops: how often that is executed matters.
   llvm::DenseSet<mlir::Operation *> asynchronous;
   Leaders leaders;

@@ -81,6 +81,7 @@ struct Numbers {
 struct State {
   Numbers numbers;
   std::vector<Record> records;
+  bool operator==(const State &) const = default;
 };
 
 /// States, no two of which have the same numbers.
@@ -106,6 +107,8 @@ public:
     for (State &state : other.states)
       add(std::move(state));
   }
+
+  bool operator==(const States &) const = default;
 
   std::vector<State> states;
 };
