@@ -2,14 +2,16 @@
 //
 // A warp has registers of its own beside those of its threads, and `wgmma`
 // takes its descriptors from them. ptxas computes what descriptors are made of
-// in these, too, if it can. One thing it is made of is where shared memory
+// in these, too, if it can. One thing they are made of is where shared memory
 // begins: a constant, of which LLVM's code generator makes one register for the
 // whole kernel. Threads compute places of their own from it, so that it becomes
 // a register of threads; and what is computed from it must be moved to those of
-// the warp, for each product in each iteration (`R2UR`). So a loop has that
-// constant from an assembly that stands before it.
+// the warp, for each product in each iteration (`R2UR`). So threads have that
+// constant from an assembly, and what is the same for all threads of a warp, in
+// loops with products, from another one that stands before the loop. What is a
+// thread's own is a question of speed alone.
 //
-// Sound because the assembly is the constant.
+// Sound because both assemblies are the constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +30,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
@@ -128,65 +132,113 @@ void tl::keepFewDescriptors(Module &module) {
 // Uniform
 //===----------------------------------------------------------------------===//
 
-/// The innermost loops with products.
-static SmallSetVector<Loop *, 4> findLoops(Function &function,
-                                           const LoopInfo &loops) {
+/// True if threads of a warp have different values of `instruction`, whatever
+/// its operands are. Of what is known of memory and assembly nothing is asked.
+static bool differs(const Instruction &instruction) {
+  auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+  if (!intrinsic)
+    return isa<LoadInst, CallInst, AtomicRMWInst, AtomicCmpXchgInst>(
+        instruction);
+  return is_contained({Intrinsic::nvvm_read_ptx_sreg_tid_x,
+                       Intrinsic::nvvm_read_ptx_sreg_tid_y,
+                       Intrinsic::nvvm_read_ptx_sreg_tid_z,
+                       Intrinsic::nvvm_read_ptx_sreg_laneid},
+                      intrinsic->getIntrinsicID());
+}
+
+/// A value of one lane that all have: the number of a warp is made so.
+static bool isBroadcast(const Instruction &instruction) {
+  auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+  return intrinsic &&
+         intrinsic->getIntrinsicID() == Intrinsic::nvvm_shfl_sync_idx_i32;
+}
+
+/// What is computed from what differs between the threads of a warp.
+static SmallPtrSet<Instruction *, 32> findThreadsOwn(Function &function) {
+  SmallPtrSet<Instruction *, 32> own;
+  SmallVector<Instruction *> left;
+  auto add = [&](Instruction &instruction) {
+    if (!isBroadcast(instruction) && own.insert(&instruction).second)
+      left.push_back(&instruction);
+  };
+  for (Instruction &instruction : instructions(function))
+    if (differs(instruction))
+      add(instruction);
+  while (!left.empty())
+    for (User *user : left.pop_back_val()->users())
+      add(*cast<Instruction>(user));
+  return own;
+}
+
+/// Where the innermost loops with products begin, of all their blocks.
+static DenseMap<BasicBlock *, Instruction *>
+findBeginnings(Function &function) {
+  DominatorTree tree(function);
+  LoopInfo loops(tree);
   SmallSetVector<Loop *, 4> found;
   for (Instruction &instruction : instructions(function))
     if (isWgmma(instruction))
       if (Loop *loop = loops.getLoopFor(instruction.getParent()))
         found.insert(loop);
-  return found;
+  DenseMap<BasicBlock *, Instruction *> beginnings;
+  for (Loop *loop : found) {
+    BasicBlock *before = loop->getLoopPreheader();
+    if (!before)
+      before = InsertPreheaderForLoop(loop, &tree, &loops, /*MSSAU=*/nullptr,
+                                      /*PreserveLCSSA=*/false);
+    if (before)
+      for (BasicBlock *block : loop->blocks())
+        beginnings[block] = before->getTerminator();
+  }
+  return beginnings;
 }
 
-/// `constant`, which may be `shared` as a number, made of `base` instead; null
-/// if it is something else, as a place in it that accesses have in themselves.
-static Value *rebuild(Constant *constant, GlobalVariable *shared, Value *base,
-                      IRBuilder<> &builder) {
-  if (constant == shared)
-    return base;
+/// `constant` made of an assembly, `move`, if it is `shared`, maybe as a
+/// number; or null: a place in it is part of the accesses themselves.
+static Value *computeBase(Constant *constant, GlobalVariable *shared,
+                          StringRef move, IRBuilder<> &builder) {
+  if (constant == shared) {
+    auto *type = FunctionType::get(shared->getType(), /*isVarArg=*/false);
+    std::string text = formatv("{0} $0, {1};", move, shared->getName());
+    return builder.CreateCall(
+        type, InlineAsm::get(type, text, "=l", /*hasSideEffects=*/false));
+  }
   auto *cast = dyn_cast<ConstantExpr>(constant);
   if (!cast || !cast->isCast())
     return nullptr;
-  Value *source = rebuild(cast->getOperand(0), shared, base, builder);
+  Value *source = computeBase(cast->getOperand(0), shared, move, builder);
   return source ? builder.CreateCast(Instruction::CastOps(cast->getOpcode()),
                                      source, cast->getType())
                 : nullptr;
 }
 
-/// Computes `shared` in `before`, for what `loop` makes of it.
-static void giveBase(Loop &loop, BasicBlock &before, GlobalVariable *shared) {
-  IRBuilder<> builder(before.getTerminator());
-  auto *type = FunctionType::get(shared->getType(), /*isVarArg=*/false);
-  Value *base = builder.CreateCall(
-      type,
-      InlineAsm::get(type, formatv("mov.b64 $0, {0};", shared->getName()).str(),
-                     "=l", /*hasSideEffects=*/false));
-  for (BasicBlock *block : loop.blocks())
-    for (Instruction &instruction : *block)
-      if (isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction))
-        for (Use &operand : instruction.operands())
-          if (auto *constant = dyn_cast<Constant>(operand))
-            if (Value *value = rebuild(constant, shared, base, builder))
-              operand.set(value);
+static void separateBases(Function &function, GlobalVariable *shared) {
+  DenseMap<BasicBlock *, Instruction *> beginnings = findBeginnings(function);
+  SmallPtrSet<Instruction *, 32> own = findThreadsOwn(function);
+  SmallVector<Instruction *> users;
+  for (Instruction &instruction : instructions(function))
+    if (isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction))
+      users.push_back(&instruction);
+  for (Instruction *user : users) {
+    bool isOwn = own.contains(user);
+    Instruction *beginning = beginnings.lookup(user->getParent());
+    if (!isOwn && !beginning)
+      continue;
+    IRBuilder<> builder(beginning ? beginning : user);
+    // Equal assemblies would become one.
+    StringRef move = isOwn ? "mov.u64" : "mov.b64";
+    for (Use &operand : user->operands())
+      if (auto *constant = dyn_cast<Constant>(operand))
+        if (Value *base = computeBase(constant, shared, move, builder))
+          operand.set(base);
+  }
 }
 
 void tl::keepDescriptorsUniform(Module &module) {
   GlobalVariable *shared = module.getNamedGlobal(kSharedMemorySymbol);
   if (!shared)
     return;
-  for (Function &function : module) {
-    if (function.isDeclaration())
-      continue;
-    DominatorTree tree(function);
-    LoopInfo loops(tree);
-    for (Loop *loop : findLoops(function, loops)) {
-      BasicBlock *before = loop->getLoopPreheader();
-      if (!before)
-        before = InsertPreheaderForLoop(loop, &tree, &loops, /*MSSAU=*/nullptr,
-                                        /*PreserveLCSSA=*/false);
-      if (before)
-        giveBase(*loop, *before, shared);
-    }
-  }
+  for (Function &function : module)
+    if (any_of(instructions(function), isWgmma))
+      separateBases(function, shared);
 }

@@ -14,8 +14,8 @@ namespace tl {
 /// inside their assembly: the same sums, at the place where they are used.
 void keepFewDescriptors(llvm::Module &module);
 
-/// Has each loop with products make descriptors of an address of shared memory
-/// of its own.
+/// Has threads of kernels with products compute their places in shared memory
+/// from another register than the descriptors' are computed from.
 void keepDescriptorsUniform(llvm::Module &module);
 
 } // namespace tl

@@ -54,14 +54,14 @@ gpu.module @many attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // -----
 
-// In a loop with products all comes from an address of shared memory that is the
-// loop's own: threads of a warp compute different ones from theirs.
+// Descriptors in loops and what threads compute for themselves begin with two
+// registers for one address.
 // CHECK-LABEL: tl.compiled_kernel @uniform
-// CHECK-SAME: mov.b64 \09[[THREADS:%rd[0-9]+]], tl_shared;
+// CHECK-SAME: mov.u64 [[THREADS:%rd[0-9]+]], tl_shared;
 // CHECK-SAME: add.s64 \09%rd{{[0-9]+}}, [[THREADS]], %rd{{[0-9]+}};
-// CHECK-SAME: mov.b64 [[OWN:%rd[0-9]+]], tl_shared;
+// CHECK-SAME: mov.b64 [[WARP:%rd[0-9]+]], tl_shared;
 // CHECK-SAME: $L__BB0_2:
-// CHECK-SAME: add.s64 \09%rd{{[0-9]+}}, [[OWN]], %rd{{[0-9]+}};
+// CHECK-SAME: add.s64 \09%rd{{[0-9]+}}, [[WARP]], %rd{{[0-9]+}};
 // CHECK-SAME: wgmma.mma_async
 gpu.module @uniform attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @uniform(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}, %n: i32 {tl.param = #tl.param<dim, 0, type = i32>}) kernel
