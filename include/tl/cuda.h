@@ -26,7 +26,9 @@ namespace tl {
 /// known after unrolling.
 ///
 /// What a text has by the thousand is written here without loops: unrolling
-/// them took NVRTC 13.0 half of its time.
+/// them took NVRTC 13.0 half of its time. Parts of vectors have loops, because
+/// lists of their elements are made anew: ptxas waits for accumulators of
+/// `wgmma` that are (C7514).
 template <typename T, int N>
 struct vec {
   T data[N];
@@ -84,13 +86,19 @@ TL_DEVICE vec<T, N> splat(T x) {
 /// Elements `at` to `at + M` of `x`.
 template <int M, typename T, int N>
 TL_DEVICE vec<T, M> slice(const vec<T, N> &x, int at) {
-  return detail::slice(x.data + at, detail::Below<M>());
+  vec<T, M> result;
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+    result[i] = x[at + i];
+  return result;
 }
 
 /// Overwrites the elements of `x` from `at` on.
 template <typename T, int N, int M>
 TL_DEVICE void insert(vec<T, N> &x, int at, const vec<T, M> &part) {
-  detail::insert(x.data + at, part.data, detail::Below<M>());
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+    x[at + i] = part[i];
 }
 
 /// Two results of one operation.
