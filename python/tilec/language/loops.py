@@ -618,7 +618,7 @@ class Persistent(Loop):
         wave = self._loop.__enter__()
         number = binary("add", binary("mul", wave, self.wave_size), self.index)
         if known(self._total):
-            # The same number: it tells the compiler, which knows the count of blocks coarsely, that tiles lie in tensors.
+            # The same number: the compiler, which knows the count of blocks coarsely, sees that tiles lie in tensors.
             number = binary("mod", number, self._total)
         return one_or_all(self._coordinates(_below(number, self._total)), self.label)
 
