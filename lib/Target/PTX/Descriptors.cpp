@@ -150,7 +150,7 @@ static bool differs(const Instruction &instruction) {
 static bool isBroadcast(const Instruction &instruction) {
   auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
   return intrinsic &&
-         intrinsic->getIntrinsicID() == Intrinsic::nvvm_shfl_sync_idx_i32;
+         intrinsic->getIntrinsicID() == Intrinsic::nvvm_shfl_sync_idx_i32p;
 }
 
 /// What is computed from what differs between the threads of a warp.
