@@ -45,9 +45,7 @@ class DType(str):
 
     def __call__(self, *values: Any) -> Any:
         if not values and operators.arithmetic.is_for_tilelang():
-            from .language.tile import alloc_var
-
-            return alloc_var(self, 0)  # to which `T.let` gives its value
+            return operators.make_variable(self)  # to which `T.let` gives its value
         if len(values) != 1:
             raise DTypeError(
                 f"`{self!r}` converts one value, as in `{self!r}(x)`, and gets {len(values)}", location=here()

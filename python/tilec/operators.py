@@ -13,6 +13,7 @@ from .errors import AbsentNameError
 from .typed import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn, Protocol
 
     class Arithmetic(Protocol):
@@ -44,6 +45,20 @@ def provide(implementation: Arithmetic) -> None:
     """Says what operators do from now on."""
     global arithmetic
     arithmetic = implementation
+
+
+def _no_variable(dtype: Any, /) -> Any:
+    raise RuntimeError("variables of types are made once `tilec.compat.tilelang` is imported")
+
+
+make_variable: Callable[[Any], Any] = _no_variable
+"""What `T.int32()` makes in a program that means what TileLang's do."""
+
+
+def provide_variables(make: Callable[[Any], Any]) -> None:
+    """Says what makes variables of types from now on."""
+    global make_variable
+    make_variable = make
 
 
 _NUMPY = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .... import operators
 from ....buffers import Var, VectorVar
 from ....errors import TLSyntaxError
 from ....language import tile as _tile
@@ -20,6 +21,9 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
     if init is None and all(isinstance(given, str) for given in args):
         init = 0
     return _tile.alloc_var(dtype, *args, scope=scope, init=init)
+
+
+operators.provide_variables(alloc_var)
 
 
 def let(var: Any, value: Any) -> None:
