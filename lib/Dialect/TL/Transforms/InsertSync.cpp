@@ -233,6 +233,8 @@ struct Pending {
   /// The ops with the barriers that made it known.
   SmallVector<Operation *, 1> barriers = {};
 
+  bool operator==(const Pending &) const = default;
+
   bool isGenericWrite() const {
     return access->writes && access->proxy == Proxy::Generic;
   }
@@ -270,6 +272,8 @@ struct Pending {
 /// Pending accesses in order of insertion, so that output is deterministic.
 class PendingSet {
 public:
+  bool operator==(const PendingSet &) const = default;
+
   bool add(const Pending &pending) {
     for (Pending &own : accesses)
       if (own.isLike(pending))
@@ -338,6 +342,7 @@ private:
   /// True if nothing was missing.
   bool walk() {
     isComplete = true;
+    visits.clear();
     PendingSet pending;
     walkBlock(kernel.getBody().front(), pending);
     return isComplete;
@@ -356,7 +361,16 @@ private:
   // Control flow
   //===--------------------------------------------------------------------===//
 
+  /// To visit `op` again with the same accesses gives the same. Rounds of the
+  /// loops around it do: without their memory, loops in each other would take
+  /// time to the power of their number.
   void visitFlow(Operation *op, PendingSet &pending) {
+    if (auto last = visits.find(op); last != visits.end() &&
+                                     last->second.inserted == inserted.size() &&
+                                     last->second.before == pending) {
+      pending = last->second.after;
+      return;
+    }
     SmallVector<FlowEdge> edges = getFlow(op);
     PendingSet after;
     // What is inserted on the way may make the states before it too large:
@@ -382,6 +396,7 @@ private:
         }
       }
     } while (inserted.size() != before);
+    visits[op] = {pending, after, before};
     pending = after;
   }
 
@@ -716,6 +731,7 @@ private:
 
   /// A fence before `barrier`; one that is there does.
   void insertFence(Operation *barrier, bool device) {
+    visits.clear();
     auto fence = dyn_cast_or_null<FenceAsyncOp>(barrier->getPrevNode());
     if (!fence) {
       OpBuilder builder(barrier);
@@ -784,9 +800,16 @@ private:
       op->moveBefore(next);
   }
 
+  /// What came of an op with regions the last time.
+  struct Visit {
+    PendingSet before, after;
+    size_t inserted;
+  };
+
   gpu::GPUFuncOp kernel;
   SlotNumbers slots;
   KernelEvents events;
+  llvm::DenseMap<Operation *, Visit> visits;
   SmallVector<const Access *> asyncAccesses;
   llvm::SetVector<Operation *> inserted;
   bool isCheck = false, isComplete = true, mustRestart = false;
