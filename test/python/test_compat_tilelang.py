@@ -870,6 +870,18 @@ def test_a_source_file_is_read_when_the_program_is_built(tmp_path):
     assert "x[threadIdx.x] = WHAT" in kernel.get_kernel_source()
 
 
+def test_a_source_file_that_is_no_utf8_is_read_when_it_is_compiled(tmp_path):
+    file = tmp_path / "fill.cu"
+    file.write_bytes(b'// caf\xe9\nextern "C" __global__ void fill(float *x) { x[threadIdx.x] = 3; }')
+
+    @T.prim_func
+    def main(X: T.Tensor((32,), T.float32)):
+        T.CUDASourceCodeKernel(1, threads=32, source_code_or_path=str(file), entry_name="fill")
+
+    kernel = tilelang.compile(main, target="cuda -arch=sm_90a")
+    assert "// caf\\xe9" in kernel.get_kernel_source()
+
+
 def test_a_folder_for_the_ir_of_a_program(tmp_path):
     tilelang.jit(scaled(64, 3), target="llvm", debug_root_path=str(tmp_path))
     assert list(tmp_path.iterdir())

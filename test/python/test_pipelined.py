@@ -285,7 +285,7 @@ def test_products_of_a_loop_that_may_not_run_are_under_way_together(stages, back
         tilec.compile(program, target="sm_90a", backend=backend, assembler="ptxas")
 
 
-def tiles_in_turn(stages: int):
+def persistent_gemm(stages: int):
     """A thread of its own starts the copies, and another tile's while one is stored."""
     size = 4096
 
@@ -314,7 +314,7 @@ def tiles_in_turn(stages: int):
 @pytest.mark.parametrize("backend", GENERATORS)
 @pytest.mark.parametrize("stages", [3, 4])
 def test_descriptors_are_in_registers_of_the_warp_beside_a_thread_that_copies(stages, backend):
-    kernel = tilec.compile(tiles_in_turn(stages), target="sm_90a", backend=backend, assembler="ptxas")
+    kernel = tilec.compile(persistent_gemm(stages), target="sm_90a", backend=backend, assembler="ptxas")
     # Where tiles lie in their tensor is known; beside a ring of four slots no room is left to store one from.
     assert ("cp.async.bulk.tensor.2d.global" in kernel.get_ptx()) == (stages == 3)
     products = kernel.get_sass().split("HGMMA")

@@ -146,7 +146,8 @@ static bool differs(const Instruction &instruction) {
                       intrinsic->getIntrinsicID());
 }
 
-/// A value of one lane that all have: the number of a warp is made so.
+/// A value of one lane that all have: the number of a warp is made so. LLVM's
+/// own analysis of uniformity takes it for different in each.
 static bool isBroadcast(const Instruction &instruction) {
   auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
   return intrinsic &&

@@ -262,9 +262,16 @@ def _file(path: Path) -> str:
     language = {".ptx": "ptx", ".cubin": "cubin"}.get(path.suffix, "cuda")
     if not path.stat().st_size:
         raise ArgumentError(f"the CUDA source file `{path}` is empty", location=current().here())
-    # Programs for TileLang may delete a file once the program is built: the text that it had then is what counts.
-    text = path.read_text(encoding="utf-8") if current().for_tilelang and language != "cubin" else ""
+    text = _text_when_built(path) if current().for_tilelang and language != "cubin" else ""
     return f"#tl.cuda_source<{quote(text)}, file = {quote(str(path.absolute()))}, language = {language}>"
+
+
+def _text_when_built(path: Path) -> str:
+    """Returns the text of a file, which programs for TileLang may delete once they are built; "" if it is no UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""  # the compiler takes any bytes
 
 
 def _inline(text: str) -> str:

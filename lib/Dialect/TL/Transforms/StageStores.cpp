@@ -31,6 +31,8 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallSet.h"
+#include <numeric>
 
 #define DEBUG_TYPE "tl-stage-stores"
 
@@ -100,15 +102,17 @@ static bool mayHold(AllocOp buffer, Operation *store) {
   return before && after;
 }
 
-/// How many slots `buffer` may get: those of the loops that fill it.
+/// How many slots `buffer` may get: loops that fill it in as many stages have
+/// one ring, others have rings of their own.
 static int64_t countSlots(AllocOp buffer) {
-  int64_t slots = 1;
+  llvm::SmallSet<int64_t, 2> rings;
   for (Operation *user : buffer->getUsers())
     if (auto loop = dyn_cast<PipelinedOp>(user->getParentOp()))
       if (auto copy = dyn_cast<CopyOp>(user);
           copy && copy.getTarget() == buffer.getResult())
-        slots = std::max<int64_t>(slots, loop.getStages());
-  return slots;
+        rings.insert(loop.getStages());
+  return std::max(int64_t(1),
+                  std::accumulate(rings.begin(), rings.end(), int64_t(0)));
 }
 
 /// Whether the shared memory of a block holds a tile of `element`s beside what

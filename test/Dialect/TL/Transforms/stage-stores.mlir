@@ -90,6 +90,30 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Loops over one tile in other numbers of stages have rings of their own: six
+  // slots and the tile are too much, four would not be.
+  // CHECK-LABEL: gpu.func @beside_two_rings(
+  // CHECK-NOT:     memref<128x128xf32, #gpu.address_space<workgroup>>
+  // CHECK:         gpu.return
+  gpu.func @beside_two_rings(%A: memref<?x?xbf16>, %C: memref<?x?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x128xbf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(4) {
+        tl.copy %A[%i, %k] to %a tile(128, 128) : memref<?x?xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %a, %acc : memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.pipelined %k = %c0 to %n stages(2) {
+        tl.copy %A[%i, %k] to %a tile(128, 128) : memref<?x?xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %a, %acc : memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 128) : memref<128x128xf32, #tl.fragment> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
   // Behind all that a ring is used for, the tile takes its place.
   // CHECK-LABEL: gpu.func @behind_a_ring(
   // CHECK-NEXT:    tl.alloc : memref<128x256xbf16, #gpu.address_space<workgroup>>
