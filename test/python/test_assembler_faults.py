@@ -1,5 +1,7 @@
 """What ptxas 13.0 made wrong machine code of (`lib/Target/Cubin/AssemblerFaults.cpp`), on the CPU and on a GPU."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,45 @@ def test_threads_meet_before_iterations_are_counted(dtype, sums, chip):
     after = sass[sass.index("ATOMS.CAST.SPIN") :]
     counted = after.find("UIADD3")
     assert counted == -1 or after.index("BSYNC") < counted
+
+
+@T.prim_func
+def _reads_by_two_conditions(
+    A: T.Tensor((16, 17, 50), "uint8"), W: T.Tensor((16, 5, 50), "uint64"), B: T.Tensor((2, 12), "uint8")
+):
+    with T.Kernel(2, threads=64) as by:
+        S = T.alloc_shared((12,), "uint8")
+        T.clear(S)
+        for _ in T.serial(3):
+            for i in T.Parallel(12):
+                j = by * 12 + i
+                row = T.cast(A[j + 5, j - 1, j], "uint32") % 16
+                if T.cast(W[i * 2 - 3, i, i + 1], "uint8") <= A[row, i, j - 1] and W[i, j - 1, i - 3] != 7:
+                    S[i] += T.truncdiv(T.cast(i, "uint8"), 3) + 1
+                else:
+                    S[i] += 5
+        T.copy(S, B[by, 0:12])
+
+
+def test_zeros_are_there_before_they_are_read(run):
+    """A row's number is zero where another element has none: 64 bits that a condition may leave at zero."""
+    rng = np.random.default_rng()
+    A, W = rng.integers(0, 256, (16, 17, 50), np.uint8), rng.integers(0, 99, (16, 5, 50), np.uint64)
+
+    def at(X, *index):
+        return X[index] if all(0 <= n < extent for n, extent in zip(index, X.shape, strict=True)) else X.dtype.type(0)
+
+    def element(by, i):
+        j = by * 12 + i
+        row = int(at(A, j + 5, j - 1, j)) % 16
+        is_less = at(W, i * 2 - 3, i, i + 1) <= at(A, row, i, j - 1) and at(W, i, j - 1, i - 3) != 7
+        return 3 * (i // 3 + 1 if is_less else 5)
+
+    B = np.full((2, 12), 99, np.uint8)
+    run(_reads_by_two_conditions, A, W, B)
+    np.testing.assert_array_equal(B, [[element(by, i) for i in range(12)] for by in range(2)])
+
+
+def test_no_condition_hides_how_long_zeros_take():
+    sass = tilec.compile(_reads_by_two_conditions, target="sm_90a", backend="nvptx").get_sass()
+    assert not re.search(r"CS2R (R\d+), SRZ ;\s+/\*\w+\*/\s+@!?P\d \S+ \1,", sass)

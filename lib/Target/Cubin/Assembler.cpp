@@ -5,8 +5,9 @@
 // nvJitLink.h and cuda.h.
 //
 // A cubin in which a kernel loses its stack pointer (StackPointer.h), clears
-// sums in a product (ClearedSums.h) or counts iterations for threads that are
-// not in step (SharedAtomics.h) is made once more, without optimisations.
+// sums in a product (ClearedSums.h), counts iterations for threads that are not
+// in step (SharedAtomics.h) or reads zeros that are not there yet
+// (EarlyReads.h) is made once more, without optimisations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "tl/Support/Environment.h"
 #include "tl/Support/RunProgram.h"
 #include "tl/Target/Cubin/ClearedSums.h"
+#include "tl/Target/Cubin/EarlyReads.h"
 #include "tl/Target/Cubin/SharedAtomics.h"
 #include "tl/Target/Cubin/StackPointer.h"
 #include "tl/Target/Cubin/Toolchain.h"
@@ -422,6 +424,8 @@ static StringRef findFault(StringRef cubin, ArrayRef<StringRef> ptx) {
   if (countsTriesOfAtomics(cubin))
     return "loses iterations of loops that begin with atomic operations on "
            "shared memory";
+  if (readsZerosEarly(cubin))
+    return "reads zeros before they are there";
   return "";
 }
 
