@@ -323,6 +323,52 @@ def test_descriptors_are_in_registers_of_the_warp_beside_a_thread_that_copies(st
     assert not any("R2UR" in between for between in products[1:-1])
 
 
+def beside_the_tiles_of_a_loop(where: str, width: int, stages: int):
+    """A persistent GEMM, and a tile that is needed before its loops or behind them only."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((256, 192), "float16"),
+        B: T.Tensor((192, 512), "float16"),
+        X: T.Tensor((128, width), "float16"),
+        C: T.Tensor((256, 512), "float16"),
+        Y: T.Tensor((128, width), "float16"),
+    ):
+        with T.Kernel(1, threads=256) as block:
+            As = T.alloc_shared((128, 64), "float16")
+            Bs = T.alloc_shared((64, 256), "float16")
+            Xs = T.alloc_shared((128, width), "float16")
+            acc = T.alloc_fragment((128, 256), "float32")
+            if where == "before":
+                T.copy(X, Xs)
+                T.copy(Xs, Y)
+            for x, y in T.Persistent([2, 2], 1, block):
+                T.clear(acc)
+                for k in T.Pipelined(3, num_stages=stages):
+                    T.copy(A[x * 128, k * 64], As)
+                    T.copy(B[k * 64, y * 256], Bs)
+                    T.gemm(As, Bs, acc)
+                T.copy(acc, C[x * 128, y * 256])
+            if where == "behind":
+                T.copy(X, Xs)
+                T.copy(Xs, Y)
+
+    return main
+
+
+@pytest.mark.parametrize("where", ["before", "behind"])
+@pytest.mark.parametrize(("width", "stages"), [(384, 3), (256, 4)])
+def test_tiles_that_are_needed_at_other_times_share_memory_with_those_of_a_loop(where, width, stages):
+    """Beside each other they take more than a block has."""
+    random = np.random.default_rng(5)
+    a, b, x = (random.integers(-2, 3, shape).astype("float16") for shape in ((256, 192), (192, 512), (128, width)))
+    c, y = np.full((256, 512), np.nan, "float16"), np.full_like(x, np.nan)
+    program = beside_the_tiles_of_a_loop(where, width, stages)
+    tilec.compile(program, target="sm_90a", backend="sim")(a, b, x, c, y)
+    np.testing.assert_array_equal(c, a.astype("float32") @ b.astype("float32"))
+    np.testing.assert_array_equal(y, x)
+
+
 def rows_of_a_table(changes: bool):
     """Copies rows of A in the order of a table, which the loop may write as it goes, through other indices of it."""
 

@@ -23,6 +23,11 @@ static constexpr int64_t kMaxRank = 5;
 static constexpr int64_t kMaxBox = 256;
 static constexpr int64_t kGranule = 16; // bytes
 
+static Value getGlobal(CopyOp copy) {
+  return isInSpace(copy.getSource(), Space::Global) ? copy.getSource()
+                                                    : copy.getTarget();
+}
+
 /// Why the engine cannot address `buffer`, or null.
 static const char *refuseGlobal(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
@@ -64,7 +69,7 @@ static bool beginsInside(ValueRange offsets, int64_t columns) {
 /// before its tensor in any dimension.
 static const char *refusePlace(CopyOp copy) {
   bool load = isInSpace(copy.getSource(), Space::Global);
-  Value global = load ? copy.getSource() : copy.getTarget();
+  Value global = getGlobal(copy);
   ValueRange offsets = load ? copy.getSourceOffsets() : copy.getTargetOffsets();
   if (offsets.empty())
     return nullptr;
@@ -79,10 +84,14 @@ static const char *refusePlace(CopyOp copy) {
   return nullptr;
 }
 
+bool tl::isInReach(CopyOp copy) {
+  return !refuseGlobal(getGlobal(copy)) && !refusePlace(copy);
+}
+
 std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
                                                   std::string &reason) {
   bool load = isInSpace(copy.getSource(), Space::Global);
-  Value global = load ? copy.getSource() : copy.getTarget();
+  Value global = getGlobal(copy);
   Value shared = load ? copy.getTarget() : copy.getSource();
   auto globalType = cast<MemRefType>(global.getType());
   auto sharedType = cast<MemRefType>(shared.getType());

@@ -23,6 +23,7 @@
 #include "tl/Dialect/TL/Analysis/Registers.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
+#include "tl/Dialect/TL/Analysis/SharedLives.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/IR/Target.h"
@@ -32,6 +33,7 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <set>
 
 #define DEBUG_TYPE "tl-assign-stages"
 
@@ -128,22 +130,37 @@ static void assign(PipelinedOp loop, const Target &target) {
 static constexpr int64_t kMinWarpGroups = 2, kMinStages = 3,
                          kMinStagesIfLate = 2;
 static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
+/// What mbarriers, and the alignment of tiles, may need beside these.
+static constexpr int64_t kReservedBytes = 1024;
 /// Those that a thread needs for addresses and the like; fewer if most of the
 /// fragments are not alive at once. A multiprocessor has four parts, each with
 /// the registers of its own warps, so that a warp more costs as many as four.
 static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
 
+static bool hasLateGemm(PipelinedOp loop) {
+  return llvm::any_of(loop.getBody().getOps<GemmOp>(),
+                      [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
+}
+
 /// Bytes of shared memory that the copies of loops fill, in all their slots.
-/// Loops over the same tiles, one behind the other, have their slots in common.
+/// Loops over the same tiles have their slots in common.
 static int64_t getRingBytes(ArrayRef<PipelinedOp> loops) {
   int64_t bytes = 0;
-  DenseSet<std::pair<Value, int64_t>> rings;
-  for (PipelinedOp loop : loops)
+  std::set<std::pair<std::pair<int64_t, bool>, SmallVector<const void *>>>
+      pipes;
+  for (PipelinedOp loop : loops) {
+    SmallVector<const void *> tiles;
+    int64_t slot = 0;
     for (auto copy : loop.getBody().getOps<CopyOp>())
-      if (runsAhead(copy) &&
-          rings.insert({copy.getTarget(), loop.getStages()}).second)
-        bytes += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>()) *
-                 loop.getStages();
+      if (runsAhead(copy)) {
+        tiles.push_back(copy.getTarget().getAsOpaquePointer());
+        slot += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
+      }
+    llvm::sort(tiles);
+    std::pair key(static_cast<int64_t>(loop.getStages()), hasLateGemm(loop));
+    if (pipes.insert({key, tiles}).second)
+      bytes += slot * loop.getStages();
+  }
   return bytes;
 }
 
@@ -157,9 +174,52 @@ static bool multipliesByWarpGroups(PipelinedOp loop) {
       .wasInterrupted();
 }
 
-static bool hasLateGemm(PipelinedOp loop) {
-  return llvm::any_of(loop.getBody().getOps<GemmOp>(),
-                      [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
+/// The op of the kernel's body that is or contains `op`.
+static Operation *getTop(Operation *op) {
+  return op->getParentOfType<gpu::GPUFuncOp>()
+      .getBody()
+      .front()
+      .findAncestorOpInBlock(*op);
+}
+
+/// True if shared memory holds rings of so many bytes, which a thread of its
+/// own fills from the kernel's start on, beside all that is there until the
+/// last of `loops` has ended.
+static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
+                       int64_t ringBytes, const Target &target) {
+  Operation *first = getTop(loops.front()), *last = getTop(loops.back());
+  SharedLives lives = findSharedLives(kernel);
+  SmallVector<int64_t> held(lives.steps.size(), ringBytes);
+  int64_t before = ringBytes;
+  for (const SharedLife &life : lives.buffers) {
+    auto alloc = dyn_cast<AllocOp>(life.alloc);
+    if (!alloc)
+      continue;
+    int64_t bytes = getSharedBytes(alloc);
+    bool isBefore = false;
+    for (unsigned step : life.exact.set_bits()) {
+      Operation *op = lives.steps[step];
+      // What loops fill ahead is in their rings.
+      auto loop = op->getParentOfType<PipelinedOp>();
+      bool isInRing =
+          loop && llvm::any_of(alloc->getUsers(), [&](Operation *user) {
+            auto copy = dyn_cast<CopyOp>(user);
+            return copy && runsAhead(copy) && copy.getTarget() == alloc &&
+                   user->getParentOp() == loop;
+          });
+      if (isInRing && getEngine(loop) == CopyEngine::Bulk)
+        continue;
+      held[step] += isInRing ? bytes * loop.getStages() : bytes;
+      isBefore |= getTop(op)->isBeforeInBlock(first);
+    }
+    // Tiles that are copied once are started with the rings.
+    before += isBefore ? bytes : 0;
+  }
+  int64_t most = before;
+  for (auto [op, bytes] : llvm::zip_equal(lives.steps, held))
+    if (!last->isBeforeInBlock(getTop(op)))
+      most = std::max(most, bytes);
+  return most + kReservedBytes <= target.getSharedMemoryLimit();
 }
 
 /// `tl.specialize`, if a thread of its own for the copies of `loops` promises
@@ -221,6 +281,12 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target,
       chooseSpecialize(kernel, loops, target, canChangeRegisters);
   if (!specialize)
     return;
+  if (!fitsBeside(kernel, loops, getRingBytes(loops), target)) {
+    remark::missed(loops.front().getLoc(), remarkOptions())
+        << "no thread of its own starts the kernel's copies: what is in shared "
+           "memory before the loop is under way would not fit beside it";
+    return;
+  }
   ProducerSlice slice = ProducerSlice::of(kernel, copies);
   if (slice.getReason().empty()) {
     kernel->setAttr(kSpecializeAttr, specialize);

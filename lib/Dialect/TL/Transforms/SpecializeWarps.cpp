@@ -27,9 +27,11 @@
 //  - that the barriers which tl-lower-pipes makes of the steps keep both roles
 //    in order, and let neither wait for ever, is proven by tl-verify-sync.
 //
-// A tile that is copied once, before it is read for the first time, is a case
-// of that without a pipe: it has an mbarrier of its own, for one phase. So the
-// first slots of the pipes are filled at the same time.
+// A tile that is copied once, before the first slots of the pipes are filled,
+// is a case of that without a pipe: it has an mbarrier of its own, for one
+// phase. So the first slots are filled at the same time. One that is copied
+// later stays with the threads of the program: in shared memory it would be
+// under way while the pipes are, and could not lie where their slots were.
 //
 // If the threads of the program are to have more registers than a block of so
 // many begins with, the further warp becomes a warp group, which gives most of
@@ -151,13 +153,21 @@ static Operation *completeOnBarrier(CopyOp copy) {
   return started;
 }
 
+/// True if in `op` a slot is filled.
+static bool acquires(Operation *op) {
+  return op->walk([](PipeAcquireOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// What the thread that fills slots is there for.
 static SmallVector<Operation *> findFills(gpu::GPUFuncOp kernel) {
   SmallVector<Operation *> fills;
-  for (auto copy :
-       llvm::make_early_inc_range(kernel.getBody().getOps<CopyOp>()))
-    if (canBeStartedElsewhere(copy))
+  for (Operation &op : llvm::make_early_inc_range(kernel.getBody().getOps())) {
+    if (acquires(&op))
+      break;
+    if (auto copy = dyn_cast<CopyOp>(op); copy && canBeStartedElsewhere(copy))
       fills.push_back(completeOnBarrier(copy));
+  }
   kernel.walk([&](Operation *op) {
     if (auto acquire = dyn_cast<PipeAcquireOp>(op)) {
       if (acquire.getPhase())

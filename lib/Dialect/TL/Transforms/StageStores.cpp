@@ -31,8 +31,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallSet.h"
-#include <numeric>
 
 #define DEBUG_TYPE "tl-stage-stores"
 
@@ -87,10 +85,11 @@ static bool isInLoopWith(Operation *op, Operation *other) {
   return false;
 }
 
-/// Whether `buffer` may hold something while `store` is executed.
-static bool mayHold(AllocOp buffer, Operation *store) {
+/// Whether what `users` do with a buffer may leave something in it while
+/// `store` is executed.
+static bool mayHold(ArrayRef<Operation *> users, Operation *store) {
   bool before = false, after = false;
-  for (Operation *user : buffer->getUsers()) {
+  for (Operation *user : users) {
     // What is done with a view of the buffer is not looked for.
     if (user->getNumResults() > 0 && isa<MemRefType>(user->getResultTypes()[0]))
       return true;
@@ -102,17 +101,60 @@ static bool mayHold(AllocOp buffer, Operation *store) {
   return before && after;
 }
 
-/// How many slots `buffer` may get: loops that fill it in as many stages have
-/// one ring, others have rings of their own.
-static int64_t countSlots(AllocOp buffer) {
-  llvm::SmallSet<int64_t, 2> rings;
-  for (Operation *user : buffer->getUsers())
-    if (auto loop = dyn_cast<PipelinedOp>(user->getParentOp()))
-      if (auto copy = dyn_cast<CopyOp>(user);
-          copy && copy.getTarget() == buffer.getResult())
-        rings.insert(loop.getStages());
-  return std::max(int64_t(1),
-                  std::accumulate(rings.begin(), rings.end(), int64_t(0)));
+/// Whether `user` is a copy to `buffer` that a loop may have run ahead.
+static bool fills(Operation *user, AllocOp buffer) {
+  auto copy = dyn_cast<CopyOp>(user);
+  return copy && copy.getTarget() == buffer.getResult() &&
+         isa<PipelinedOp>(user->getParentOp());
+}
+
+namespace {
+/// What loops have in common that have one ring of a tile.
+struct Ring {
+  int64_t stages;
+  bool isBulk; ///< as far as is known
+  SmallVector<const void *> tiles;
+
+  static Ring of(PipelinedOp loop) {
+    Ring ring{static_cast<int64_t>(loop.getStages()), true, {}};
+    for (auto copy : loop.getBody().getOps<CopyOp>()) {
+      if (!isInSpace(copy.getSource(), Space::Global) ||
+          !isInSpace(copy.getTarget(), Space::Shared))
+        continue;
+      ring.isBulk &= isInReach(copy);
+      ring.tiles.push_back(copy.getTarget().getAsOpaquePointer());
+    }
+    llvm::sort(ring.tiles);
+    return ring;
+  }
+
+  bool operator==(const Ring &) const = default;
+};
+} // namespace
+
+/// How many tiles of the size of `buffer` there may be while `store` is
+/// executed. Loops that fill the same tiles in as many stages have one ring of
+/// it, others have rings of their own; and what is done with it outside of
+/// these is not done in a ring.
+static int64_t countSlots(AllocOp buffer, Operation *store) {
+  SmallVector<Ring> rings;
+  SmallVector<Operation *> loops, users(buffer->getUsers());
+  for (Operation *user : users)
+    if (fills(user, buffer)) {
+      auto loop = cast<PipelinedOp>(user->getParentOp());
+      loops.push_back(loop);
+      if (Ring ring = Ring::of(loop); !llvm::is_contained(rings, ring))
+        rings.push_back(std::move(ring));
+    }
+  int64_t slots = 0;
+  if (mayHold(users, store))
+    for (const Ring &ring : rings)
+      slots += std::max<int64_t>(ring.stages, 1);
+  llvm::erase_if(users, [&](Operation *user) {
+    return llvm::any_of(
+        loops, [&](Operation *loop) { return loop->isProperAncestor(user); });
+  });
+  return slots + mayHold(users, store);
 }
 
 /// Whether the shared memory of a block holds a tile of `element`s beside what
@@ -123,8 +165,8 @@ static bool fits(Operation *store, ArrayRef<int64_t> tile, Type element,
                  int64_t(element.getIntOrFloatBitWidth());
   int64_t bytes = int64_t(llvm::divideCeil(bits, 8)) + kReservedBytes;
   store->getParentOfType<gpu::GPUFuncOp>().walk([&](AllocOp buffer) {
-    if (isInSpace(buffer, Space::Shared) && mayHold(buffer, store))
-      bytes += getSharedBytes(buffer) * countSlots(buffer);
+    if (isInSpace(buffer, Space::Shared))
+      bytes += getSharedBytes(buffer) * countSlots(buffer, store);
   });
   if (bytes <= target.getSharedMemoryLimit())
     return true;

@@ -233,6 +233,73 @@ gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // The slots are filled from the kernel's start on: 147,456 bytes of them and
+  // a tile of 98,304, which is done with before the loop, do not fit beside each
+  // other. A tile behind the loop, or one of 65,536 bytes, does.
+  // CHECK-LABEL: gpu.func @behind_a_large_tile(
+  // CHECK-NOT:   tl.specialize
+  // CHECK-LABEL: gpu.func @before_a_large_tile(
+  // CHECK-SAME:  tl.specialize
+  // CHECK-LABEL: gpu.func @behind_a_tile(
+  // CHECK-SAME:  tl.specialize
+  gpu.func @behind_a_large_tile(%A: !A {tl.align = 16 : i64}, %C: !A, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    %x = tl.alloc layout(#swizzled) : memref<128x384xf16, #gpu.address_space<workgroup>>
+    tl.copy %A[%c0, %c0] to %x tile(128, 384) : !A to memref<128x384xf16, #gpu.address_space<workgroup>>
+    tl.copy %x to %C[%c0, %c0] tile(128, 384) : memref<128x384xf16, #gpu.address_space<workgroup>> to !A
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    }
+    gpu.return
+  }
+  gpu.func @before_a_large_tile(%A: !A {tl.align = 16 : i64}, %C: !A, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    %x = tl.alloc layout(#swizzled) : memref<128x384xf16, #gpu.address_space<workgroup>>
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    }
+    tl.copy %A[%c0, %c0] to %x tile(128, 384) : !A to memref<128x384xf16, #gpu.address_space<workgroup>>
+    tl.copy %x to %C[%c0, %c0] tile(128, 384) : memref<128x384xf16, #gpu.address_space<workgroup>> to !A
+    gpu.return
+  }
+  gpu.func @behind_a_tile(%A: !A {tl.align = 16 : i64}, %C: !A, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    %x = tl.alloc layout(#swizzled) : memref<128x256xf16, #gpu.address_space<workgroup>>
+    tl.copy %A[%c0, %c0] to %x tile(128, 256) : !A to memref<128x256xf16, #gpu.address_space<workgroup>>
+    tl.copy %x to %C[%c0, %c0] tile(128, 256) : memref<128x256xf16, #gpu.address_space<workgroup>> to !A
+    scf.for %t = %c0 to %n step %c64 {
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%t, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+    }
+    }
+    gpu.return
+  }
+
   // A block has 1024 threads at most.
   // CHECK-LABEL: gpu.func @no_warp_is_left(
   // CHECK-NOT:   tl.specialize

@@ -128,6 +128,49 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A tile that is copied once before slots are filled is copied by the same
+  // thread. One that is copied behind the loop is copied by the others.
+  // CHECK-LABEL: gpu.func @copied_once(
+  // CHECK:         %[[BEFORE:.+]] = tl.alloc layout
+  // CHECK-NEXT:    %[[AFTER:.+]] = tl.alloc layout
+  // CHECK:         tl.role threads(128, 1)
+  // CHECK-NEXT:      tl.copy %{{.+}} to %[[BEFORE]] tile(64, 64) async bulk barrier
+  // CHECK-NEXT:      scf.for
+  // CHECK-NOT:       %[[AFTER]]
+  // CHECK:         tl.role threads(0, 128)
+  // CHECK-NEXT:      tl.wait_barrier
+  // CHECK:           scf.for
+  // CHECK:           tl.gemm %{{.+}}, %[[BEFORE]]
+  // CHECK:           tl.copy %{{.+}} to %[[AFTER]] tile(64, 64) :
+  gpu.func @copied_once(%A: !A {tl.align = 16 : i64}, %C: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %phase0 = arith.constant 0 : i32
+    %ring = tl.alloc : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : !tl.pipe<bulk, 3>
+    %before = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) : !tile
+    %after = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A[%c0, %c0] to %before tile(64, 64) : !A to !tile
+    %end:2 = scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0, %phase = %phase0) -> (index, i32) {
+      tl.pipe_acquire %pipe[%slot] phase(%phase) : <bulk, 3>
+      %fill = tl.slot %ring[%slot] : !ring to !tile
+      tl.copy %A[%c0, %k] to %fill tile(64, 64) async bulk : !A to !tile
+      tl.pipe_commit %pipe[%slot] : <bulk, 3>
+      tl.pipe_wait %pipe[%slot] ahead(2) phase(%phase) : <bulk, 3>
+      %read = tl.slot %ring[%slot] : !ring to !tile
+      tl.gemm %read, %before, %acc async plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.wait_gemm 0 (%acc : !acc)
+      tl.pipe_release %pipe[%slot] : <bulk, 3>
+      %s = tl.rotate %slot by 1 of 3
+      %p = tl.next_phase %phase after %slot of 3
+      scf.yield %s, %p : index, i32
+    }
+    tl.copy %A[%c0, %c0] to %after tile(64, 64) : !A to !tile
+    tl.copy %after to %C[%c0, %c0] tile(64, 64) : !tile to !A
+    gpu.return
+  }
+
   // With registers for both roles the further warp becomes a warp group. In each
   // iteration two products are started, and something is computed between the waits
   // for them: the warp groups take turns at starting them.

@@ -114,6 +114,102 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // So have loops that fill other tiles beside it: `%a` has three slots for each
+  // loop, `%b` and `%c` have three.
+  // CHECK-LABEL: gpu.func @beside_rings_of_other_tiles(
+  // CHECK-NOT:     memref<128x128xf32, #gpu.address_space<workgroup>>
+  // CHECK:         gpu.return
+  gpu.func @beside_rings_of_other_tiles(%A: memref<?x?xbf16>, %C: memref<?x?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x64xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x128xbf16, #gpu.address_space<workgroup>>
+    %c = tl.alloc : memref<64x128xbf16, #gpu.address_space<workgroup>>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %A[%i, %k] to %a tile(128, 64) : memref<?x?xbf16> to memref<128x64xbf16, #gpu.address_space<workgroup>>
+        tl.copy %A[%k, %i] to %b tile(64, 128) : memref<?x?xbf16> to memref<64x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %b, %acc : memref<128x64xbf16, #gpu.address_space<workgroup>>, memref<64x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %A[%i, %k] to %a tile(128, 64) : memref<?x?xbf16> to memref<128x64xbf16, #gpu.address_space<workgroup>>
+        tl.copy %A[%k, %i] to %c tile(64, 128) : memref<?x?xbf16> to memref<64x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %a, %c, %acc : memref<128x64xbf16, #gpu.address_space<workgroup>>, memref<64x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 128) : memref<128x128xf32, #tl.fragment> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
+  // And loops of which the bulk copy engine can fill one alone: the rows of `%U`
+  // begin anywhere.
+  // CHECK-LABEL: gpu.func @beside_rings_of_other_engines(
+  // CHECK-NOT:     memref<128x128xf32, #gpu.address_space<workgroup>>
+  // CHECK-LABEL: gpu.func @beside_a_ring_of_two_tensors(
+  // CHECK-NEXT:    tl.alloc : memref<128x128xf32, #gpu.address_space<workgroup>>
+  gpu.func @beside_rings_of_other_engines(%A: memref<512x512xbf16> {tl.align = 16 : i64}, %U: memref<512x511xbf16> {tl.align = 16 : i64}, %C: memref<?x?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x128xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<128x128xbf16, #tl.fragment>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %A[%c0, %c0] to %a tile(128, 128) : memref<512x512xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %b, %a, %acc : memref<128x128xbf16, #tl.fragment>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %U[%c0, %c0] to %a tile(128, 128) : memref<512x511xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %b, %a, %acc : memref<128x128xbf16, #tl.fragment>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 128) : memref<128x128xf32, #tl.fragment> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+  gpu.func @beside_a_ring_of_two_tensors(%A: memref<512x512xbf16> {tl.align = 16 : i64}, %U: memref<512x512xbf16> {tl.align = 16 : i64}, %C: memref<?x?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x128xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<128x128xbf16, #tl.fragment>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %A[%c0, %c0] to %a tile(128, 128) : memref<512x512xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %b, %a, %acc : memref<128x128xbf16, #tl.fragment>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.pipelined %k = %c0 to %n stages(3) {
+        tl.copy %U[%c0, %c0] to %a tile(128, 128) : memref<512x512xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %b, %a, %acc : memref<128x128xbf16, #tl.fragment>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 128) : memref<128x128xf32, #tl.fragment> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
+  // What else is done with a tile of a ring is done beside the ring: five slots
+  // of 32,768 bytes, and the tile that is stored in each round, leave no room.
+  // CHECK-LABEL: gpu.func @beside_a_ring_and_its_tile(
+  // CHECK-NOT:     memref<128x128xf32, #gpu.address_space<workgroup>>
+  // CHECK:         gpu.return
+  gpu.func @beside_a_ring_and_its_tile(%A: memref<?x?xbf16>, %C: memref<?x?xf32>, %D: memref<?x?xbf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : memref<128x128xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<128x128xbf16, #tl.fragment>
+    %acc = tl.alloc : memref<128x128xf32, #tl.fragment>
+    tl.copy %A[%c0, %c0] to %a tile(128, 128) : memref<?x?xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+    scf.for %i = %c0 to %n step %c1 {
+      tl.copy %a to %D[%i, %c0] tile(128, 128) : memref<128x128xbf16, #gpu.address_space<workgroup>> to memref<?x?xbf16>
+      tl.pipelined %k = %c0 to %n stages(5) {
+        tl.copy %A[%i, %k] to %a tile(128, 128) : memref<?x?xbf16> to memref<128x128xbf16, #gpu.address_space<workgroup>>
+        tl.gemm %b, %a, %acc : memref<128x128xbf16, #tl.fragment>, memref<128x128xbf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
+      }
+      tl.copy %acc to %C[%i, %i] tile(128, 128) : memref<128x128xf32, #tl.fragment> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
   // Behind all that a ring is used for, the tile takes its place.
   // CHECK-LABEL: gpu.func @behind_a_ring(
   // CHECK-NEXT:    tl.alloc : memref<128x256xbf16, #gpu.address_space<workgroup>>

@@ -23,6 +23,10 @@ struct BulkCopyShape {
 /// `reason`, if the engine cannot do it.
 std::optional<BulkCopyShape> getBulkCopyShape(CopyOp copy, std::string &reason);
 
+/// Whether the engine can reach the place of a copy in device memory, which is
+/// known before tiles have layouts.
+bool isInReach(CopyOp copy);
+
 /// The part of a load that one of the blocks that share it fetches.
 struct BulkCopyPart {
   llvm::SmallVector<int64_t> box; ///< of a panel's part, innermost first

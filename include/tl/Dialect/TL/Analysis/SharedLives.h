@@ -45,8 +45,8 @@ struct SharedLives {
   llvm::SmallVector<SharedLife> buffers;
 };
 
-/// Finds when the shared buffers of `kernel` hold something. Layouts are known,
-/// and no `tl.pipelined` is left.
+/// Finds when the shared buffers of `kernel` hold something. Layouts are known.
+/// What a `tl.pipelined` fills is held as it is in a plain loop.
 SharedLives findSharedLives(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace tl
