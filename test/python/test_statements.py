@@ -67,6 +67,32 @@ def test_a_variable_of_the_block_is_seen_by_all_of_it():
     assert np.array_equal(b, np.cumsum(a)[:, None] + np.arange(64))
 
 
+def test_a_name_of_a_variable_is_another_thing_in_the_next_kernel():
+    @T.prim_func
+    def steps(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32"), C: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            t = T.alloc_var("int32", 1)
+            pair = T.alloc_var("float16x2")
+            pair = T.float16x2(1, 2)
+            t = t + A[0]
+            for i in T.Parallel(64):
+                B[i] = A[i] + t + T.cast(pair[1], "int32")
+        with T.Kernel(2, threads=32) as block:
+            t = block * 32
+            pair = t + 1
+            for i in T.Parallel(32):
+                C[t + i] = A[t + i] + pair
+        with T.Kernel(1, threads=64):
+            t = T.alloc_var("int32", 5)
+            for i in T.Parallel(64):
+                C[i] = C[i] + t
+
+    a, b, c = np.arange(64, dtype=np.int32), np.zeros(64, np.int32), np.zeros(64, np.int32)
+    run(steps, a, b, c)
+    assert np.array_equal(b, a + 3)
+    assert np.array_equal(c, a + np.arange(64) // 32 * 32 + 6)
+
+
 # Statements of threads.
 
 

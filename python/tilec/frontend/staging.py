@@ -46,6 +46,8 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
         return value
     builder.assignments[name] = builder.here()
     old = scope.get(name)
+    if isinstance(old, Var | VectorVar) and _is_of_ended_kernel(old, builder.block):
+        old = None  # the next kernel may have another thing of that name
     if isinstance(value, Reference) and value is not old:
         value = value.load()
     fresh = isinstance(value, Var | VectorVar) and not value.is_bound
@@ -62,6 +64,12 @@ def assign(name: str, value: Any, scope: _Locals) -> Any:
     else:
         _hint(value, name)
     return value
+
+
+def _is_of_ended_kernel(variable: Var | VectorVar, block: Block) -> bool:
+    first = variable.variables[0] if isinstance(variable, VectorVar) else variable
+    kernel = next((around for around in first.buffer.value.block.ancestors() if around.is_kernel), None)
+    return kernel is not None and not kernel.is_visible_from(block)
 
 
 def assign_attribute(value: Any, holder: Any, name: str) -> None:
