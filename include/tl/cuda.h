@@ -542,6 +542,18 @@ TL_DEVICE T max(T a, T b) {
   return a > b ? a : b;
 }
 
+/// `x`, of which compilers know nothing more; no instruction.
+template <typename T>
+TL_DEVICE T opaque(T x) {
+  if constexpr (sizeof(T) < 4)
+    return static_cast<T>(opaque<int>(x));
+  else if constexpr (sizeof(T) == 4)
+    asm("" : "+r"(x));
+  else
+    asm("" : "+l"(x));
+  return x;
+}
+
 /// `-x` in two steps, where ptxas 13.0 would lose a sign: of a short integer
 /// that becomes a longer one (`neg.s16`), and as an operand of `max` or `min`,
 /// since of `max(max(a, -b), c)` it makes one instruction for sm_90.

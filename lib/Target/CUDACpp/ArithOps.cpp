@@ -124,6 +124,44 @@ static Expression conditional(const Expression &test, const Expression &a,
 }
 
 //===----------------------------------------------------------------------===//
+// Extremes
+//===----------------------------------------------------------------------===//
+
+/// The lesser or the greater of two integers that are computed, of which the
+/// compiler learns nothing more. NVVM 7, which NVRTC and nvcc 13.0 have,
+/// rewrites an extreme of extremes by way of the bitwise complements of its
+/// operands, and back, without end: `min(~a, max(b + 1, 2 - c))`. Where one of
+/// the two is a constant it does not, and conversions and indices are cheaper
+/// if it knows their bounds.
+static Expression hide(const Expression &extreme) {
+  Expression result = call("tl::opaque", extreme);
+  result.isUnsigned = extreme.isUnsigned;
+  return result;
+}
+
+static bool isConstant(Value value) {
+  return matchPattern(value, m_Constant());
+}
+
+static Expression printExtreme(const Elementwise &e, StringRef function,
+                               bool isUnsigned) {
+  Expression result = e.ofSign(function, isUnsigned);
+  return llvm::any_of(e.op->getOperands(), isConstant) ? result : hide(result);
+}
+
+/// Whether `op` chooses between two integers by which is the greater.
+static bool isExtreme(arith::SelectOp op) {
+  auto compare = op.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || isBool(op.getType()))
+    return false;
+  std::pair chosen(op.getTrueValue(), op.getFalseValue());
+  std::pair compared(compare.getLhs(), compare.getRhs());
+  std::pair swapped(compare.getRhs(), compare.getLhs());
+  return (chosen == compared || chosen == swapped) &&
+         !isConstant(chosen.first) && !isConstant(chosen.second);
+}
+
+//===----------------------------------------------------------------------===//
 // Comparisons
 //===----------------------------------------------------------------------===//
 
@@ -380,10 +418,10 @@ static std::optional<Expression> printIntegerOp(const Elementwise &e) {
       .Case([&](arith::CeilDivUIOp) { return e.ofSign("tl::ceildiv", true); })
       .Case(
           [&](arith::FloorDivSIOp) { return e.ofSign("tl::floordiv", false); })
-      .Case([&](arith::MaxSIOp) { return e.ofSign("tl::max", false); })
-      .Case([&](arith::MaxUIOp) { return e.ofSign("tl::max", true); })
-      .Case([&](arith::MinSIOp) { return e.ofSign("tl::min", false); })
-      .Case([&](arith::MinUIOp) { return e.ofSign("tl::min", true); })
+      .Case([&](arith::MaxSIOp) { return printExtreme(e, "tl::max", false); })
+      .Case([&](arith::MaxUIOp) { return printExtreme(e, "tl::max", true); })
+      .Case([&](arith::MinSIOp) { return printExtreme(e, "tl::min", false); })
+      .Case([&](arith::MinUIOp) { return printExtreme(e, "tl::min", true); })
       .Case([&](arith::AndIOp) { return e.bits("&", Binding::BitAnd); })
       .Case([&](arith::OrIOp) { return e.bits("|", Binding::BitOr); })
       .Case([&](arith::XOrIOp) { return e.bits("^", Binding::BitXor); })
@@ -463,8 +501,10 @@ KernelPrinter::printArith(Operation *op, unsigned result, StringRef element) {
       op, get(op->getOperand(0), element), {}, {}, op->getOperand(0).getType()};
   if (op->getNumOperands() > 1)
     e.b = get(op->getOperand(1), element);
-  if (isa<arith::SelectOp>(op))
-    return conditional(e.a, e.b, get(op->getOperand(2), element));
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    Expression chosen = conditional(e.a, e.b, get(op->getOperand(2), element));
+    return isExtreme(select) ? hide(chosen) : chosen;
+  }
   // Masks are read bit by bit.
   if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) && e.b.isLiteral &&
       !isBool(e.type)) {
