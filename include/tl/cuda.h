@@ -545,8 +545,10 @@ TL_DEVICE T max(T a, T b) {
 /// `x`, of which compilers know nothing more; no instruction.
 template <typename T>
 TL_DEVICE T opaque(T x) {
-  if constexpr (sizeof(T) < 4)
+  if constexpr (sizeof(T) == 1)
     return static_cast<T>(opaque<int>(x));
+  else if constexpr (sizeof(T) == 2)
+    asm("" : "+h"(x));
   else if constexpr (sizeof(T) == 4)
     asm("" : "+r"(x));
   else
