@@ -14,7 +14,7 @@ import operator
 from . import dtypes
 from .builder import current, current_or_none, unsupported
 from .casts import cast, emit, emit_compare, emit_float_compare, emit_select, expr, to_index
-from .constants import rounded, wrap
+from .constants import greatest, rounded, wrap
 from .errors import DTypeError, RangeError
 from .expr import Expr, Linear, place, simplify, type_range, typed_constant, usual_type
 from .operators import Operators
@@ -84,7 +84,9 @@ def binary(op: str, left: Any, right: Any) -> Any:
 
 def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     if op in ("min", "max") and (stored := _bytes_of_floats(a, b)) is not None:
-        return cast(binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b))), stored)
+        found = binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b)))
+        narrow = cast(found, stored)
+        return _with_infinity(found, narrow) if stored is dtypes.float8_e5m2 else narrow
     dtype = _common_type(op, a, b)
     if op == "xor" and not isinstance(b, Expr) and b == -1 and dtype.kind in ("uint", "bool"):
         b = dtype.range[1]  # what `~` makes
@@ -261,13 +263,24 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
 def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
     """Returns the type of two floats of 8 bits, of which the greater is found in `float32`, which holds them all.
 
-    Left out are `float8_e5m2`, whose infinity would come back as the greatest number (semantics C2), and the powers of
-    two, the least of which is below what `fast_math` keeps in `float32`.
+    Left out are the powers of two, the least of which is below what `fast_math` keeps in `float32`.
     """
     found = {v.dtype for v in (a, b) if isinstance(v, Expr)}
     dtype = found.pop()
-    is_known = dtype.is_float and dtype.bits == 8 and dtype not in (dtypes.float8_e5m2, dtypes.float8_e8m0fnu)
+    is_known = dtype.is_float and dtype.bits == 8 and dtype is not dtypes.float8_e8m0fnu
     return dtype if is_known and not found else None
+
+
+def _with_infinity(wide: Expr, narrow: Expr) -> Any:
+    """Returns `narrow`, a `float8_e5m2`, which infinity comes to as the greatest number (semantics C2), or the infinity
+    that `wide` is, a `float32` that was one of the type."""
+    largest = greatest(narrow.dtype)
+    plus, minus = (
+        Expr(emit("arith.bitcast", [typed_constant(code, dtypes.uint8).value], narrow.dtype.mlir), narrow.dtype)
+        for code in (0x7C, 0xFC)
+    )
+    bounded = select(binary("lt", wide, -largest), minus, narrow)
+    return select(binary("gt", wide, largest), plus, bounded)
 
 
 def _arithmetic_type(op: str, dtype: DType, what: str = "") -> DType:

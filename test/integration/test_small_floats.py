@@ -6,6 +6,7 @@ import pytest
 
 import tilec
 import tilec.language as T
+from small_float_extremes import assert_extremes, extremes_of_pairs, pairs
 from small_float_gemms import TYPES, added_to, least_sums, product, promoted
 
 torch = pytest.importorskip("torch")
@@ -136,3 +137,12 @@ def test_the_least_sums(a, b, chip):
     C = torch.full((64, 16), torch.nan, device="cuda")
     tilec.compile(added_to(a, b), target=chip)(A, B, D, C)
     assert torch.equal(C, kept if chip == "sm_90a" else D)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("small", TYPES)
+def test_the_greater_and_the_smaller_of_every_pair(small, chip):
+    a, b = (torch.from_numpy(x).cuda() for x in pairs())
+    found = torch.full((3, a.numel()), 0x55, dtype=torch.uint8, device="cuda")
+    tilec.compile(extremes_of_pairs(small), target=chip)(*(x.view(KINDS[small]) for x in (a, b, found)))
+    assert_extremes(small, found.cpu().numpy())

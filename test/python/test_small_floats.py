@@ -9,6 +9,7 @@ import pytest
 import tilec
 import tilec.language as T
 from language_programs import sparse_case
+from small_float_extremes import assert_extremes, extremes_of_pairs, pairs
 from tilec.errors import ArgumentError
 
 TYPES = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -302,3 +303,12 @@ def test_the_simulator_converts_alike(small, source, chip):
     for y, options in zip(found, ({"target": "cpu"}, {"target": chip, "backend": "sim"}), strict=True):
         tilec.compile(conversion(source, small, x.size), **options)(x, y)
     same(*found)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_80", "sm_90a"])
+def test_the_greater_and_the_smaller_of_every_pair(small, target):
+    a, b = pairs()
+    found = np.full((3, a.size), 0x55, np.uint8)
+    by = {} if target == "cpu" else {"backend": "sim"}
+    tilec.compile(extremes_of_pairs(small), target=target, **by)(*(x.view(TYPES[small]) for x in (a, b, found)))
+    assert_extremes(small, found)

@@ -922,12 +922,12 @@ def extremes_of_bytes():
             with T.Kernel(1, threads=128):
                 for i in T.Parallel(n):
                     C[0, i] = T.max(A[i], B[i])
-                    C[1, i] = T.min(A[i], 0.5)
+                    C[1, i] = T.min(A[i], T.cast(0.5, dtype))
                     C[2, i] = T.clamp(A[i], T.cast(-1.0, dtype), T.cast(1.0, dtype))
 
         return main
 
-    for dtype in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz"):
+    for dtype in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"):
         kind = getattr(ml_dtypes, dtype)
         a = np.arange(n).astype(np.uint8).view(kind)
         b = np.random.default_rng(0).permutation(a.view(np.uint8)).view(kind)
