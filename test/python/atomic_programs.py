@@ -391,6 +391,59 @@ def tile_inputs(random):
     return [a, random.integers(0, 2, (20, 40)).astype(np.int32), np.zeros((40, 70), np.float32)]
 
 
+# Arrays that nobody else reaches ------------------------------------------------------------------------------------
+
+
+@T.prim_func
+def alone(
+    A: T.Tensor((4, 8), "float32"),
+    B: T.Tensor((4, 8), "float32"),
+    X: T.Tensor((64, 4), "int32"),
+    N: T.Tensor((2, 64, 5), "int32"),
+):
+    with T.Kernel(1, threads=64):
+        tx = T.get_thread_binding()
+        most = T.alloc_local((4, 8), "float32")
+        for i, j in T.grid(4, 8):
+            most[i, j] = B[i, j]
+        T.atomic_max(most, A)
+        T.atomic_add(most[1:3, 0:4], 2)
+        for i, j in T.grid(4, 8):
+            B[i, j] = most[i, j]
+        own = T.alloc_local((4,), "int32")
+        for i in T.serial(4):
+            own[i] = X[tx, i]
+        N[0, tx, 0] = T.atomic_add(own[0], tx, return_prev=True)
+        N[0, tx, 1] = T.atomic_cas(own[1], 3, 100)
+        T.atomic_min(own[2], T.atomic_exchange(own[3], 7))
+        T.atomic_store(own[1], T.atomic_load(own[1]) ^ 1)
+        for i in T.serial(4):
+            X[tx, i] = own[i]
+        for i in T.Parallel(64):
+            count = T.alloc_local((2,), "int32")
+            total = T.alloc_var("int32", 5)
+            count[0] = i
+            for k in T.serial(3):
+                T.atomic_or(count[0], 64)
+                T.atomic_add(total, k)
+            T.atomic_xor(count[0], 1)
+            N[1, i, 0] = count[0]
+            N[1, i, 1] = total
+
+
+def done_alone(a, b, x, n):
+    b = np.maximum(a, b)
+    b[1:3, :4] += 2
+    n[0, :, :2] = x[:, :2]
+    x[:, 0] += np.arange(64, dtype=np.int32)
+    x[:, 2] = np.minimum(x[:, 2], x[:, 3])
+    x[:, 1] = np.where(x[:, 1] == 3, 100, x[:, 1]) ^ 1
+    x[:, 3] = 7
+    n[1, :, 0] = (np.arange(64) | 64) ^ 1
+    n[1, :, 1] = 8
+    return a, b, x, n
+
+
 def zeros(*arrays):
     return [np.zeros(shape, dtype) for shape, dtype in arrays]
 
@@ -468,6 +521,16 @@ CASES = {
         of_all_kinds,
     ),
     "tiles_and_numbers": Case(tiles, tile_inputs, of_tiles),
+    "arrays_that_nobody_else_reaches": Case(
+        alone,
+        lambda r: [
+            integers(r, -9, 9, (4, 8), "float32"),
+            integers(r, -9, 9, (4, 8), "float32"),
+            integers(r, 0, 6, (64, 4)),
+            *zeros(((2, 64, 5), "int32")),
+        ],
+        done_alone,
+    ),
     **{
         f"all_kinds_of_{dtype}": Case(floats(dtype), float_inputs(dtype), of_floats)
         for dtype in ("float16", "float32", "float64")

@@ -93,16 +93,27 @@ def test_bits_of_floats_are_refused():
     )
 
 
-def test_memory_that_no_other_thread_reaches_is_refused():
+def test_fragments_are_refused():
     def fragment(A):
         F = T.alloc_fragment((4,), "int32")
         T.atomic_add(F[0], 1)
 
-    def variable(A):
-        T.atomic_add(T.alloc_var("int32", 0), 1)
-
     refuse(DTypeError, "is in fragment memory, which no other thread reaches: assign to it", fragment)
-    refuse(DTypeError, "is in local memory", variable)
+
+
+@pytest.mark.parametrize("kind", ["array", "variable"])
+def test_what_iterations_have_for_themselves_is_no_sum_of_them(kind):
+    @T.prim_func
+    def total(A: T.Tensor((8,), "int32"), B: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=32):
+            s = T.alloc_local((1,), "int32") if kind == "array" else T.alloc_var("int32", 0)
+            s[0] = 0
+            for i in T.Parallel(8):
+                T.atomic_add(s if kind == "variable" else s[0], A[i])
+            B[0] = s[0]
+
+    with pytest.raises(CompileError, match="reads `s`, which a parallel loop before has assigned"):
+        tilec.compile(total, target="cpu")
 
 
 def test_what_names_no_element_is_refused():

@@ -1,5 +1,7 @@
 """Atomic operations: elements of tensors and of shared tiles that iterations, threads and blocks change together.
 
+Those of arrays of `T.alloc_local`, and of variables, are reads and assignments: nobody else reaches them.
+
 Each names an element, `C[i, j]`, and is done as a whole: nothing that others do atomically to the element comes in
 between. In `T.Parallel` it is done once for each iteration; as a statement of a kernel once for each block. In which
 order iterations and blocks come is not said, so that sums of floats may differ from call to call in their last bits.
@@ -23,10 +25,10 @@ from ..builder import current
 from ..errors import ArgumentError, DTypeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING, cast
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, expr, index_value, to_index
+from ..values import Expr, binary, expr, index_value, select, to_index
 from ..vectors import Vector
 from .hints import ignored_options
-from .loops import Parallel
+from .loops import Parallel, grid
 from .tile import for_each_pair
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from .._ops import AtomicKind, MemoryOrder, MemoryScope
     from ..values import Number
+    from .loops import Loop
 
 _INTEGERS = ("int32", "uint32", "int64", "uint64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -86,10 +89,10 @@ class _Operation:
     def check(self, target: Buffer) -> None:
         """Raises unless elements of the buffer can be changed so."""
         name = target.name or "buffer"
-        if target.space not in ("global", "shared"):
+        if target.space == "fragment":
             raise DTypeError(
-                f"`T.{self.name}` is for elements of tensors and of tiles of `T.alloc_shared`, and `{name}` is in "
-                f"{target.space} memory, which no other thread reaches: assign to it",
+                f"`T.{self.name}` is for elements of tensors, of tiles of `T.alloc_shared` and of arrays of "
+                f"`T.alloc_local`, and `{name}` is in fragment memory, which no other thread reaches: assign to it",
                 location=current().here(),
             )
         types = _INTEGERS if self.kind in _BITWISE else (*_INTEGERS, *_FLOATS)
@@ -109,11 +112,13 @@ class _Operation:
                 f"a view of it as `{target.dtype}`",
                 location=current().here(),
             )
+        if self.kind != "load":
+            target.mark_written()
+        if found.space == "local":
+            return self._alone(found, place, value, expected)
         kind: AtomicKind = self.kind
         if kind in ("min", "max") and target.dtype.kind == "uint":
             kind = "umin" if kind == "min" else "umax"
-        if self.kind != "load":
-            target.mark_written()
         op = _ops.atomic(
             None if value is None else expr(value, target.dtype).value,
             found.value,
@@ -126,6 +131,19 @@ class _Operation:
         )
         return Expr(op.results[0], target.dtype)
 
+    def _alone(self, array: Buffer, place: list[Number | Expr], value: Any, expected: Any) -> Expr:
+        """Does it to an element that nobody else reaches, where a read and an assignment are one step."""
+        old = Expr(array.load_element(place).results[0], array.dtype)
+        if self.kind == "load":
+            return old
+        new = expr(value, array.dtype)
+        if self.kind == "compare_exchange":
+            new = select(binary("eq", old, expr(expected, array.dtype)), new, old)
+        elif self.kind != "exchange":
+            new = binary(self.kind, old, new)
+        array.store_element(expr(new, array.dtype), place)
+        return old
+
     def element(self, place: Any, value: Any = None, expected: Any = None) -> Expr:
         """Does it to the element that `place`, such as `C[i]`, names."""
         if isinstance(place, Reference):
@@ -133,7 +151,7 @@ class _Operation:
         if isinstance(place, Outside):
             place.fail()
         if isinstance(place, Var):
-            self.check(place.buffer)
+            place = place.load()
         if not isinstance(place, Element):
             raise TLSyntaxError(
                 f"`T.{self.name}` needs an element, such as `C[i, j]`, not `{place!r}`", location=current().here()
@@ -155,7 +173,7 @@ class _Operation:
                 read = value if isinstance(value, Buffer) else value.buffer
                 self.emit(buffer, [*there], read[source])
 
-            for_each_pair(value, target, self.name, change)
+            for_each_pair(value, target, self.name, change, _loop_over(buffer))
             return
         offsets = (0,) * buffer.rank if isinstance(target, Buffer) else target.offsets
         shape = buffer.shape if isinstance(target, Buffer) else target.extents
@@ -166,13 +184,18 @@ class _Operation:
                 location=current().here(),
             )
         extents = [cast("int", extent) for extent in shape]
-        with Parallel(*([extent for extent in extents if extent > 1] or [1])) as loop:
+        with _loop_over(buffer)(*([extent for extent in extents if extent > 1] or [1])) as loop:
             variables = iter(as_tuple(loop))
             place = [
                 to_index(offset) if extent <= 1 else binary("add", to_index(offset), next(variables))
                 for offset, extent in zip(offsets, extents, strict=True)
             ]
             self.emit(buffer, place, value)
+
+
+def _loop_over(buffer: Buffer) -> type[Loop]:
+    """Returns the loop over a tile's elements: an array that a `T.Parallel` changes would be each iteration's own."""
+    return grid if buffer.space == "local" else Parallel
 
 
 def _is_tile(target: Any, value: Any) -> bool:

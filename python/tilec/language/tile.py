@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..buffers import Space
     from ..dtypes import DType
     from ..ir import Value
+    from .loops import Loop
 
 # Buffers -------------------------------------------------------------------------------------------------------------
 
@@ -502,12 +503,16 @@ def _copy_to_pairs(source: Region, target: Region, tensor: Packed, tile: tuple[i
 
 
 def for_each_pair(
-    source: Any, target: Any, what: str, body: Callable[[tuple[Any, ...], tuple[Any, ...]], None]
+    source: Any,
+    target: Any,
+    what: str,
+    body: Callable[[tuple[Any, ...], tuple[Any, ...]], None],
+    over: type[Loop] = Parallel,
 ) -> None:
-    """Calls `body` in a parallel loop over two tiles, with where an element is in each; sides are as for `copy`."""
+    """Calls `body` in a loop over two tiles, with where an element is in each; sides are as for `copy`."""
     from_, to = _side(source), _side(target)
     tile = _tile(from_, to, what)
-    with Parallel(*([e for e in tile if e != 1] or [1])) as loop:
+    with over(*([e for e in tile if e != 1] or [1])) as loop:
         variables = as_tuple(loop)
         body(_element(from_, tile, variables), _element(to, tile, variables))
 
