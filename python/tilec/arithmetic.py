@@ -84,9 +84,7 @@ def binary(op: str, left: Any, right: Any) -> Any:
 
 def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     if op in ("min", "max") and (stored := _bytes_of_floats(a, b)) is not None:
-        found = binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b)))
-        narrow = cast(found, stored)
-        return _with_infinity(found, narrow) if stored is dtypes.float8_e5m2 else narrow
+        return _narrowed(binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b))), stored)
     dtype = _common_type(op, a, b)
     if op == "xor" and not isinstance(b, Expr) and b == -1 and dtype.kind in ("uint", "bool"):
         b = dtype.range[1]  # what `~` makes
@@ -261,22 +259,35 @@ def _common_type(op: str, a: Number | Expr, b: Number | Expr) -> DType:
 
 
 def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
-    """Returns the type of two floats of 8 bits, of which the greater is found in `float32`, which holds them all.
-
-    Left out are the powers of two, the least of which is below what `fast_math` keeps in `float32`.
-    """
+    """Returns the type of two floats of few bits, of which the greater is found in `float32`."""
     found = {v.dtype for v in (a, b) if isinstance(v, Expr)}
     dtype = found.pop()
-    is_known = dtype.is_float and dtype.bits == 8 and dtype is not dtypes.float8_e8m0fnu
-    return dtype if is_known and not found else None
+    return dtype if has_few_bits(dtype) and not found else None
 
 
-def _with_infinity(wide: Expr, narrow: Expr) -> Any:
-    """Returns `narrow`, a `float8_e5m2`, which infinity comes to as the greatest number (semantics C2), or the infinity
-    that `wide` is, a `float32` that was one of the type."""
-    largest = greatest(narrow.dtype)
+def has_few_bits(dtype: DType) -> bool:
+    """Returns whether it is a float of 8 or 4 bits, all of whose numbers are normal ones of `float32`.
+
+    Left out are the powers of two, the least of which is below what `fast_math` keeps in `float32`; and of which zero is
+    none.
+    """
+    return dtype.is_float and dtype.is_only_stored and dtype is not dtypes.float8_e8m0fnu
+
+
+def exactly(function: Callable[[Expr], Any], number: Expr) -> Any:
+    """Returns a function of a float of few bits that gives one of the type's own numbers, found in `float32`."""
+    return _narrowed(function(_typed("Expr", cast(number, dtypes.float32))), number.dtype)
+
+
+def _narrowed(wide: Expr, dtype: DType) -> Any:
+    """Returns a `float32` that is a number of a type of few bits in that type, infinity too, which a conversion makes
+    the greatest number (semantics C2)."""
+    narrow = _typed("Expr", cast(wide, dtype))
+    if dtype is not dtypes.float8_e5m2:
+        return narrow
+    largest = greatest(dtype)
     plus, minus = (
-        Expr(emit("arith.bitcast", [typed_constant(code, dtypes.uint8).value], narrow.dtype.mlir), narrow.dtype)
+        Expr(emit("arith.bitcast", [typed_constant(code, dtypes.uint8).value], dtype.mlir), dtype)
         for code in (0x7C, 0xFC)
     )
     bounded = select(binary("lt", wide, -largest), minus, narrow)
@@ -624,6 +635,8 @@ def negative(value: Any) -> Any:
     number = simplify(value)
     if not isinstance(number, Expr) or number.const is not None or not number.dtype.is_float:
         return binary("sub", 0, number)
+    if has_few_bits(number.dtype):
+        return exactly(negative, number)
     dtype = _arithmetic_type("sub", number.dtype)
     return Expr(emit("arith.negf", [expr(number, dtype).value], dtype.mlir), dtype)
 
@@ -633,6 +646,8 @@ def absolute(value: Any) -> Any:
     number = simplify(value)
     if not isinstance(number, Expr):
         return abs(number)
+    if has_few_bits(number.dtype):
+        return exactly(absolute, number)
     dtype = _arithmetic_type("sub", number.dtype, "T.abs")
     if dtype.kind in ("uint", "bool"):
         return number
@@ -649,6 +664,10 @@ def is_for_tilelang() -> bool:
     return builder is not None and builder.for_tilelang
 
 
+_TO_INTEGERS = ("ceil", "floor", "roundeven", "trunc")
+"""Functions that give an integer near a number: in types of few bits one of the type's own."""
+
+
 def float_function(name: str, value: Any, python: Callable[[float], float]) -> Any:
     """Returns the `math` dialect's function `name` of a float."""
     number = simplify(value)
@@ -661,5 +680,7 @@ def float_function(name: str, value: Any, python: Callable[[float], float]) -> A
         raise DTypeError(
             f"`T.{name}` needs a float, and this is `{number.dtype}`: convert it with `.astype(...)`", location=place()
         )
+    if name in _TO_INTEGERS and has_few_bits(number.dtype):
+        return exactly(lambda wide: float_function(name, wide, python), number)
     dtype = _arithmetic_type("mul", number.dtype, f"T.{'round' if name == 'roundeven' else name}")
     return Expr(emit(f"math.{name}", [expr(number, dtype).value], dtype.mlir), dtype)

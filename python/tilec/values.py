@@ -8,7 +8,9 @@ from .arithmetic import (
     common_type,
     condition,
     difference,
+    exactly,
     float_function,
+    has_few_bits,
     is_as_far,
     negative,
     operate,
@@ -26,7 +28,7 @@ operators.provide(arithmetic)
 
 __all__ = [
     "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index", "cast",
-    "common_type", "condition", "difference", "expr", "float_function", "greatest", "index_value", "is_as_far", "known",
-    "least", "negative", "operate", "select", "simplify", "static_int", "to_index", "truth", "typed", "typed_constant",
-    "unify",
+    "common_type", "condition", "difference", "exactly", "expr", "float_function", "greatest", "has_few_bits",
+    "index_value", "is_as_far", "known", "least", "negative", "operate", "select", "simplify", "static_int", "to_index",
+    "truth", "typed", "typed_constant", "unify",
 ]  # fmt: skip

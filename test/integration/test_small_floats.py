@@ -2,11 +2,13 @@
 
 import itertools
 
+import ml_dtypes
+import numpy as np
 import pytest
 
 import tilec
 import tilec.language as T
-from small_float_extremes import assert_extremes, extremes_of_pairs, pairs
+from small_float_extremes import assert_extremes, assert_own_numbers, extremes_of_pairs, own_numbers, pairs
 from small_float_gemms import TYPES, added_to, least_sums, product, promoted
 
 torch = pytest.importorskip("torch")
@@ -146,3 +148,13 @@ def test_the_greater_and_the_smaller_of_every_pair(small, chip):
     found = torch.full((3, a.numel()), 0x55, dtype=torch.uint8, device="cuda")
     tilec.compile(extremes_of_pairs(small), target=chip)(*(x.view(KINDS[small]) for x in (a, b, found)))
     assert_extremes(small, found.cpu().numpy())
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("small", TYPES)
+def test_functions_that_give_numbers_of_the_type(small, chip):
+    numpy_kind = ml_dtypes.float8_e5m2 if small == "float8_e5m2" else ml_dtypes.float8_e4m3fn
+    a = torch.arange(256, dtype=torch.int32, device="cuda").to(torch.uint8)
+    found = torch.full((7, 256), 0x55, dtype=torch.uint8, device="cuda")
+    tilec.compile(own_numbers(small), target=chip)(*(x.view(KINDS[small]) for x in (a, found)))
+    assert_own_numbers(numpy_kind, found.cpu().numpy().astype(np.uint8).view(numpy_kind))

@@ -1,4 +1,8 @@
-"""The greater and the smaller of floats of 8 bits: every pair, against integers that are ordered as the floats are."""
+"""What is exact of floats of 8 bits.
+
+The greater and the smaller of every pair, against integers that are ordered as the floats are; and functions that give
+one of the type's own numbers, of every number.
+"""
 
 import numpy as np
 
@@ -50,3 +54,32 @@ def assert_extremes(small, found):
     nan = np.stack([is_nan(a) | is_nan(b), is_nan(a) | is_nan(b), is_nan(a)])
     np.testing.assert_array_equal(is_nan(found), nan)
     np.testing.assert_array_equal(found[~nan], expected[~nan])
+
+
+def own_numbers(small):
+    """A program of functions of every number that give a number of the type."""
+
+    @T.prim_func
+    def f(A: T.Tensor((256,), small), C: T.Tensor((7, 256), small)):
+        with T.Kernel(1, threads=128):
+            for i in T.Parallel(256):
+                C[0, i] = -A[i]
+                C[1, i] = T.abs(A[i])
+                C[2, i] = T.floor(A[i])
+                C[3, i] = T.ceil(A[i])
+                C[4, i] = T.trunc(A[i])
+                C[5, i] = T.round(A[i])
+                C[6, i] = T.round(A[i], "ties-away-from-zero")
+
+    return f
+
+
+def assert_own_numbers(kind, found):
+    """Raises unless `found`, of the NumPy type `kind`, is what the program makes of all codes in their order."""
+    a = np.arange(256, dtype=np.uint8).view(kind)
+    x = a.astype(np.float32)
+    away = np.where(np.isfinite(x), np.trunc(x + np.copysign(np.float32(0.5), x)), x)
+    right = np.stack([-x, np.abs(x), np.floor(x), np.ceil(x), np.trunc(x), np.round(x), away]).astype(kind)
+    number = ~np.isnan(right.astype(np.float32))
+    np.testing.assert_array_equal(~np.isnan(found.astype(np.float32)), number)
+    np.testing.assert_array_equal(found.view(np.uint8)[number], right.view(np.uint8)[number])

@@ -350,7 +350,7 @@ def test_remainders_and_neighbours_of_numbers_of_python():
     assert math.copysign(1, T.fmod(-4.0, 2.0)) == -1
 
 
-@pytest.mark.parametrize("name", ["round", "floor", "sqrt", "abs"])
+@pytest.mark.parametrize("name", ["sqrt", "exp", "sin"])
 def test_what_is_no_function_of_bytes_names_itself(name):
     with pytest.raises(DTypeError, match=f"`T.{name}` does not work on `float8_e4m3fn`: convert it with"):
 

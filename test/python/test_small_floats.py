@@ -9,7 +9,7 @@ import pytest
 import tilec
 import tilec.language as T
 from language_programs import sparse_case
-from small_float_extremes import assert_extremes, extremes_of_pairs, pairs
+from small_float_extremes import assert_extremes, assert_own_numbers, extremes_of_pairs, own_numbers, pairs
 from tilec.errors import ArgumentError
 
 TYPES = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -312,3 +312,13 @@ def test_the_greater_and_the_smaller_of_every_pair(small, target):
     by = {} if target == "cpu" else {"backend": "sim"}
     tilec.compile(extremes_of_pairs(small), target=target, **by)(*(x.view(TYPES[small]) for x in (a, b, found)))
     assert_extremes(small, found)
+
+
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"])
+@pytest.mark.parametrize("target", ["cpu", "sm_80", "sm_90a"])
+def test_functions_that_give_numbers_of_the_type(kind, target):
+    numpy_kind = getattr(ml_dtypes, kind)
+    found = np.full((7, 256), 0x55, np.uint8).view(numpy_kind)
+    by = {} if target == "cpu" else {"backend": "sim"}
+    tilec.compile(own_numbers(kind), target=target, **by)(np.arange(256, dtype=np.uint8).view(numpy_kind), found)
+    assert_own_numbers(numpy_kind, found)

@@ -13,8 +13,10 @@ from ..values import (
     Expr,
     absolute,
     binary,
+    exactly,
     float_function,
     greatest,
+    has_few_bits,
     least,
     negative,
     operate,
@@ -228,8 +230,10 @@ def round(x: Any, rounding_mode: str = "ties-to-even") -> Any:
 
 def _round_away(x: Any) -> Any:
     """Returns the nearest integer, the one of greater magnitude of two. Halves that went to the even one are moved."""
-    even = round(x)
     number = simplify(x)
+    if isinstance(number, Expr) and has_few_bits(number.dtype):
+        return exactly(_round_away, number)
+    even = round(x)
     difference = binary("sub", number, even)
     is_short = binary(
         "and", binary("eq", absolute(difference), 0.5), binary("gt", binary("mul", difference, number), 0)
