@@ -268,8 +268,7 @@ def _bytes_of_floats(a: Number | Expr, b: Number | Expr) -> DType | None:
 def has_few_bits(dtype: DType) -> bool:
     """Returns whether it is a float of 8 or 4 bits, all of whose numbers are normal ones of `float32`.
 
-    Left out are the powers of two, the least of which is below what `fast_math` keeps in `float32`; and of which zero is
-    none.
+    Left out are the powers of two: the least of them is below what `fast_math` keeps in `float32`, and none is zero.
     """
     return dtype.is_float and dtype.is_only_stored and dtype is not dtypes.float8_e8m0fnu
 
