@@ -43,6 +43,7 @@ static OpPassManager &addStage(Stages &stages) {
 
 /// What makes a kernel mean the same on every target. First in all pipelines.
 static void addNormalization(OpPassManager &kernel) {
+  kernel.addPass(createGuardArraysPass());
   kernel.addPass(createPrivatizeVariablesPass());
   kernel.addPass(createNormalizeStatementsPass());
   kernel.addPass(createPromoteVariablesPass());

@@ -153,6 +153,49 @@ def element_by_element(a):
     return b
 
 
+@T.prim_func
+def beyond(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=128):
+        tx = T.get_thread_binding()
+        found = T.alloc_local((2,), "int32")
+        count = T.alloc_var("uint8")
+        T.clear(found)
+        count = 0
+        for k in T.serial(4):
+            is_even = A[tx * 4 + k] % 2 == 0
+            found[count] = T.if_then_else(is_even, k + 1, found[count])
+            count = T.if_then_else(is_even, count + 1, count)
+        B[tx] = found[0] * 10 + found[1]
+        for i in T.Parallel(256):
+            pair = T.alloc_local((2, 2), "int32")
+            for row, column in T.grid(2, 2):
+                pair[row, column] = row * 2 + column
+            pair[A[i] % 4 - 1, A[i + 1] % 3] = 100
+            B[256 + i] = ((pair[0, 0] * 10 + pair[0, 1]) * 10 + pair[1, 0]) * 10 + pair[1, 1]
+        counts = T.alloc_local((3,), "int32")
+        T.clear(counts)
+        for k in T.serial(64):
+            counts[A[k] % 5] += 1
+            counts[2 - A[k]] = counts[2 - A[k]]
+        for k in T.serial(3):
+            B[512 + k] = counts[k]
+
+
+def kept_inside(a):
+    b = np.zeros(1024, np.int32)
+    for t in range(128):
+        even = [k + 1 for k in range(4) if a[t * 4 + k] % 2 == 0] + [0, 0]
+        b[t] = even[0] * 10 + even[1]
+    for i in range(256):
+        pair = np.arange(4).reshape(2, 2)
+        row, column = a[i] % 4 - 1, a[i + 1] % 3
+        if 0 <= row < 2 and column < 2:
+            pair[row, column] = 100
+        b[256 + i] = pair.flatten() @ [1000, 100, 10, 1]
+    b[512:515] = np.bincount(a[:64] % 5, minlength=5)[:3]
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -161,5 +204,6 @@ CASES = {
     "variables_and_arrays_of_threads": (sums, summed),
     "a_variable_of_an_iteration": (variable, varied),
     "loops_of_threads": (loops, looped),
+    "what_is_outside_of_an_array_is_not_written": (beyond, kept_inside),
 }
-"""By what they show (semantics S3, S4, P3)."""
+"""By what they show (semantics S3, S4, P3, M2)."""

@@ -25,15 +25,13 @@
 #include "CheckRecord.h"
 #include "Shadows.h"
 
+#include "tl/Dialect/TL/Analysis/IndexRanges.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ScalarLoops.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
-#include "mlir/Analysis/DataFlow/Utils.h"
-#include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -53,57 +51,6 @@ using namespace tl;
 //===----------------------------------------------------------------------===//
 // What can be seen
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Ranges of integers, for a program in which loops are `tl.parallel`.
-struct RangeAnalysis : dataflow::IntegerRangeAnalysis {
-  using IntegerRangeAnalysis::IntegerRangeAnalysis;
-
-  void visitNonControlFlowArguments(
-      Operation *op, const RegionSuccessor &successor,
-      ArrayRef<dataflow::IntegerValueRangeLattice *> lattices,
-      unsigned first) override {
-    auto loop = dyn_cast<ParallelOp>(op);
-    if (!loop)
-      return IntegerRangeAnalysis::visitNonControlFlowArguments(
-          op, successor, lattices, first);
-    for (auto [lattice, extent] : llvm::zip(lattices, loop.getExtents())) {
-      auto range =
-          ConstantIntRanges::fromSigned(APInt(64, 0), APInt(64, extent - 1));
-      propagateIfChanged(lattice, lattice->join(IntegerValueRange(range)));
-    }
-  }
-};
-} // namespace
-
-static std::optional<ConstantIntRanges> getRange(DataFlowSolver &solver,
-                                                 Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return ConstantIntRanges::constant(constant);
-  auto *state = solver.lookupState<dataflow::IntegerValueRangeLattice>(value);
-  if (!state || state->getValue().isUninitialized())
-    return std::nullopt;
-  return state->getValue().getValue();
-}
-
-/// The dimensions in which a box of extents `tile` at `offsets` may leave a
-/// buffer of extents `shape`; `tile` is of the last dimensions.
-static SmallVector<unsigned> getUnproven(DataFlowSolver &solver,
-                                         ValueRange offsets,
-                                         ArrayRef<int64_t> shape,
-                                         ArrayRef<int64_t> tile) {
-  SmallVector<unsigned> unproven;
-  size_t lead = shape.size() - tile.size();
-  for (auto [dim, offset] : llvm::enumerate(offsets)) {
-    int64_t room = shape[dim] - (dim < lead ? 1 : tile[dim - lead]);
-    std::optional<ConstantIntRanges> range = getRange(solver, offset);
-    if (ShapedType::isDynamic(shape[dim]) || !range ||
-        range->smin().isNegative() || range->smax().sgt(room))
-      unproven.push_back(dim);
-  }
-  return unproven;
-}
 
 /// The divisor of an integer division, or null. The front end divides by one
 /// where the divisor is zero, which is not what the user wrote.
@@ -127,16 +74,16 @@ static Value getDivisor(Operation *op) {
 }
 
 /// True if no value that `divisor` can have is zero.
-static bool isNeverZero(DataFlowSolver &solver, Value divisor) {
-  std::optional<ConstantIntRanges> range = getRange(solver, divisor);
+static bool isNeverZero(const IndexRanges &ranges, Value divisor) {
+  std::optional<ConstantIntRanges> range = ranges.get(divisor);
   return range && (range->umin().ugt(0) || range->smin().sgt(0) ||
                    range->smax().isNegative());
 }
 
 /// True if no length that `cut` can have is one to report.
-static bool isSeenToFit(DataFlowSolver &solver, CutOp cut) {
-  std::optional<ConstantIntRanges> length = getRange(solver, cut.getLength());
-  std::optional<ConstantIntRanges> extent = getRange(solver, cut.getExtent());
+static bool isSeenToFit(const IndexRanges &ranges, CutOp cut) {
+  std::optional<ConstantIntRanges> length = ranges.get(cut.getLength());
+  std::optional<ConstantIntRanges> extent = ranges.get(cut.getExtent());
   if (cut.getKind() == Cut::Equal || !length || !extent)
     return false;
   return !length->smax().isStrictlyPositive() ||
@@ -182,8 +129,8 @@ struct Bounds {
 
 class KernelChecks {
 public:
-  KernelChecks(KernelOp kernel, DataFlowSolver &solver, CheckRecord &record)
-      : kernel(kernel), solver(solver), record(record), shadows(kernel),
+  KernelChecks(KernelOp kernel, const IndexRanges &ranges, CheckRecord &record)
+      : kernel(kernel), ranges(ranges), record(record), shadows(kernel),
         dependence(kernel.getBody()) {}
 
   void run(int64_t sharedLimit) {
@@ -227,7 +174,7 @@ private:
                             Value shadow, ValueRange indices);
 
   KernelOp kernel;
-  DataFlowSolver &solver;
+  const IndexRanges &ranges;
   CheckRecord &record;
   Shadows shadows;
   ThreadDependence dependence;
@@ -276,7 +223,7 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
     // What leaves a tensor is what a ragged tile is made of.
     if (!isOnChip(buffer) && isOfCopy(op))
       return SmallVector<unsigned>();
-    return getUnproven(solver, offsets, getType(buffer).getShape(), tile);
+    return ranges.getUnproven(offsets, getType(buffer).getShape(), tile);
   };
   if (writesRecord(op))
     return std::nullopt;
@@ -287,9 +234,8 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
   } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
     question.target = unproven(atomic.getTarget(), atomic.getIndices(), {});
   } else if (auto slot = dyn_cast<SlotOp>(op)) {
-    question.source =
-        getUnproven(solver, slot.getIndex(),
-                    getType(slot.getSource()).getShape().take_front(), {});
+    question.source = ranges.getUnproven(
+        slot.getIndex(), getType(slot.getSource()).getShape().take_front(), {});
     if (question.source.empty())
       return std::nullopt;
   } else if (auto copy = dyn_cast<CopyOp>(op)) {
@@ -301,10 +247,10 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
       question.target = unproven(copy.getTarget(), copy.getTargetOffsets(),
                                  getTargetTile(copy));
   } else if (auto cut = dyn_cast<CutOp>(op)) {
-    if (isSeenToFit(solver, cut))
+    if (isSeenToFit(ranges, cut))
       return std::nullopt; // it has no use, and goes as such ops do
   } else if (Value divisor = getDivisor(op)) {
-    if (isNeverZero(solver, divisor))
+    if (isNeverZero(ranges, divisor))
       return std::nullopt;
   } else if (!isa<FillOp, GemmOp, ReduceOp, ShuffleOp, VoteOp>(op)) {
     return std::nullopt;
@@ -772,14 +718,12 @@ private:
                           SmallVectorImpl<Attribute> &sites) {
     // Nothing runs ahead of a check.
     function.walk([](PipelinedOp loop) { loop.setStages(1); });
-    DataFlowSolver solver;
-    dataflow::loadBaselineAnalyses(solver);
-    solver.load<RangeAnalysis>();
-    if (failed(solver.initializeAndRun(function)))
+    FailureOr<std::unique_ptr<IndexRanges>> ranges = IndexRanges::of(function);
+    if (failed(ranges))
       return failure();
     CheckRecord record(function, sites);
     function.walk([&](KernelOp kernel) {
-      KernelChecks(kernel, solver, record).run(sharedMemory);
+      KernelChecks(kernel, **ranges, record).run(sharedMemory);
     });
     record.reportNotes();
     return success();

@@ -148,6 +148,17 @@ def SpeculateChoicesPass : Pass<"tl-speculate-choices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def GuardArraysPass : Pass<"tl-guard-arrays", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "keep accesses inside of local arrays";
+  let description = [{
+    An index of a `tl.load` or `tl.store` of private memory that is not seen to
+    be inside becomes the last one where it is outside, and a store that is
+    outside leaves what is there. Guarantees that no such access leaves its
+    buffer.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def PrivatizeVariablesPass : Pass<"tl-privatize-variables", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give each iteration of a parallel loop its own variables";
   let description = [{
