@@ -9,8 +9,9 @@
 // carry out every copy that is marked, which BulkCopy.cpp and the verifiers of
 // `tl.pipelined` and `tl.copy` check; and a gemm is marked `tl.delayed` only if
 // no statement can see that it is done late, which DelayedGemm.cpp defines.
-// What blocks of a cluster fetch together, MulticastCopies.cpp finds out. The
-// pass moves nothing.
+// What blocks of a cluster fetch together, MulticastCopies.cpp finds out. In how
+// many slots a loop runs ahead is a question of speed and memory alone. The pass
+// moves nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,6 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include <set>
 
 #define DEBUG_TYPE "tl-assign-stages"
 
@@ -116,6 +116,55 @@ static void assign(PipelinedOp loop, const Target &target) {
 }
 
 //===----------------------------------------------------------------------===//
+// Loops over the same tiles
+//===----------------------------------------------------------------------===//
+
+static bool hasLateGemm(PipelinedOp loop) {
+  return llvm::any_of(loop.getBody().getOps<GemmOp>(),
+                      [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
+}
+
+/// The tiles that `loop` fills ahead.
+static SmallVector<Value> getTiles(PipelinedOp loop) {
+  SmallVector<Value> tiles;
+  for (auto copy : loop.getBody().getOps<CopyOp>())
+    if (runsAhead(copy))
+      tiles.push_back(copy.getTarget());
+  llvm::sort(tiles, [](Value a, Value b) {
+    return a.getAsOpaquePointer() < b.getAsOpaquePointer();
+  });
+  return tiles;
+}
+
+/// True if the two fill the same tiles by the same engine: in as many slots
+/// they have them in common (tl-expand-pipeline).
+static bool canShareSlots(PipelinedOp a, PipelinedOp b) {
+  return getEngine(a) && getEngine(a) == getEngine(b) &&
+         getTiles(a) == getTiles(b);
+}
+
+/// Has loops over the same tiles run ahead as far as the farthest of them: in
+/// slots of their own they would take more shared memory, by as much as the
+/// others have. Not where something else may keep their slots apart.
+static void shareSlots(gpu::GPUFuncOp kernel) {
+  SmallVector<PipelinedOp> loops;
+  kernel.walk([&](PipelinedOp loop) {
+    if (!hasLateGemm(loop) && llvm::none_of(getTiles(loop), [](Value tile) {
+          return cast<MemRefType>(tile.getType()).getElementType().isF32();
+        }))
+      loops.push_back(loop);
+  });
+  for (PipelinedOp loop : loops)
+    for (PipelinedOp other : loops)
+      if (loop.getStages() < other.getStages() && canShareSlots(loop, other)) {
+        remark::passed(loop.getLoc(), remarkOptions())
+            << "loop runs ahead in " + std::to_string(other.getStages()) +
+                   " slots, as another one over its tiles does";
+        loop.setStages(other.getStages());
+      }
+}
+
+//===----------------------------------------------------------------------===//
 // A thread of their own for bulk copies
 //===----------------------------------------------------------------------===//
 
@@ -137,29 +186,21 @@ static constexpr int64_t kReservedBytes = 1024;
 /// the registers of its own warps, so that a warp more costs as many as four.
 static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
 
-static bool hasLateGemm(PipelinedOp loop) {
-  return llvm::any_of(loop.getBody().getOps<GemmOp>(),
-                      [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
-}
-
 /// Bytes of shared memory that the copies of loops fill, in all their slots.
-/// Loops over the same tiles have their slots in common.
 static int64_t getRingBytes(ArrayRef<PipelinedOp> loops) {
   int64_t bytes = 0;
-  std::set<std::pair<std::pair<int64_t, bool>, SmallVector<const void *>>>
-      pipes;
-  for (PipelinedOp loop : loops) {
-    SmallVector<const void *> tiles;
-    int64_t slot = 0;
-    for (auto copy : loop.getBody().getOps<CopyOp>())
-      if (runsAhead(copy)) {
-        tiles.push_back(copy.getTarget().getAsOpaquePointer());
-        slot += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
-      }
-    llvm::sort(tiles);
-    std::pair key(static_cast<int64_t>(loop.getStages()), hasLateGemm(loop));
-    if (pipes.insert({key, tiles}).second)
-      bytes += slot * loop.getStages();
+  for (size_t i = 0; i < loops.size(); ++i) {
+    PipelinedOp loop = loops[i];
+    bool isShared = llvm::any_of(loops.take_front(i), [&](PipelinedOp before) {
+      return before.getStages() == loop.getStages() &&
+             hasLateGemm(before) == hasLateGemm(loop) &&
+             canShareSlots(before, loop);
+    });
+    if (isShared)
+      continue;
+    for (Value tile : getTiles(loop))
+      bytes += getSharedBytes(tile.getDefiningOp<AllocOp>()) *
+               static_cast<int64_t>(loop.getStages());
   }
   return bytes;
 }
@@ -322,11 +363,14 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
       if (failed(requireSharedLayouts(kernel)))
         return signalPassFailure();
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (getClusterSize(kernel) == 1)
+        shareSlots(kernel);
       if (!meetsInCluster(kernel)) {
         chooseRoles(kernel, *target, registers);
         multicastCopies(kernel);
       }
+    }
   }
 };
 } // namespace

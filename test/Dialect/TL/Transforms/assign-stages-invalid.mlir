@@ -237,6 +237,22 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Two loops have the slots of one.
+  gpu.func @over_one_tile(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop runs ahead in 4 slots, as another one over its tiles does}}
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(4) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
   // One copy goes ahead, the other stays.
   gpu.func @one_of_two(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index

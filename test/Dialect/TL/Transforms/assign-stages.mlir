@@ -118,9 +118,10 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   }
 
   // Two loops use one buffer. Each overwrites it before it reads it, so that
-  // neither can see what the other left.
+  // neither can see what the other left. Both have the slots of the one that has
+  // more: three of its own and two would be five.
   // CHECK-LABEL: gpu.func @one_buffer_two_loops(
-  // CHECK-COUNT-2: attributes {tl.engine = "bulk"}
+  // CHECK-COUNT-2: stages(3) attributes {tl.engine = "bulk"}
   gpu.func @one_buffer_two_loops(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#swizzled) : !tile
@@ -131,6 +132,39 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.pipelined %k = %c0 to %n stages(3) {
       tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
       tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Loops that fill other tiles beside it have slots of their own, and so may
+  // loops over tiles of float32, which not all readers take rounded.
+  // CHECK-LABEL: gpu.func @one_buffer_and_another(
+  // CHECK:         stages(2) attributes {tl.engine = "bulk"}
+  // CHECK:         stages(3) attributes {tl.engine = "bulk"}
+  // CHECK:         stages(2) attributes {tl.engine = "bulk"}
+  // CHECK:         stages(4) attributes {tl.engine = "bulk"}
+  gpu.func @one_buffer_and_another(%A: !A {tl.align = 16 : i64}, %F: memref<512x512xf32> {tl.align = 16 : i64}, %B: !A, %D: memref<512x512xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %t = tl.alloc layout(#swizzled) : !tile
+    %f = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 32>) : memref<32x32xf32, #gpu.address_space<workgroup>>
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(3) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %A[%c0, %c0] to %t tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%c0, %k] tile(64, 64) : !tile to !A
+      tl.copy %t to %B[%c0, %k] tile(64, 64) : !tile to !A
+    }
+    tl.pipelined %k = %c0 to %n stages(2) {
+      tl.copy %F[%k, %c0] to %f tile(32, 32) : memref<512x512xf32> to memref<32x32xf32, #gpu.address_space<workgroup>>
+      tl.copy %f to %D[%c0, %k] tile(32, 32) : memref<32x32xf32, #gpu.address_space<workgroup>> to memref<512x512xf32>
+    }
+    tl.pipelined %k = %c0 to %n stages(4) {
+      tl.copy %F[%k, %c0] to %f tile(32, 32) : memref<512x512xf32> to memref<32x32xf32, #gpu.address_space<workgroup>>
+      tl.copy %f to %D[%c0, %k] tile(32, 32) : memref<32x32xf32, #gpu.address_space<workgroup>> to memref<512x512xf32>
     }
     gpu.return
   }
