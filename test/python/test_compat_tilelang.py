@@ -391,6 +391,18 @@ def test_a_profiler():
     assert profiler.run_once().shape == (256,)
 
 
+def test_what_is_made_up_is_between_minus_one_and_one():
+    """As there: a sum of 768 products of normal numbers in `float16` is off by more than programs allow."""
+    kernel = tilelang.compile(scaled(4096, 3), out_idx=-1)
+    (made,) = kernel.get_profiler()._get_inputs()
+    (other,) = (tilelang.utils.tensor.get_tensor_supply(tilelang.TensorSupplyType.Auto)(p) for p in kernel.params[:1])
+    for numbers in (np.asarray(made), np.asarray(other)):
+        assert 0.9 < np.abs(numbers).max() <= 1
+        assert abs(numbers.mean()) < 0.05
+    normal = np.asarray(kernel.get_profiler(tilelang.TensorSupplyType.Normal)._get_inputs()[0])
+    assert np.abs(normal).max() > 2
+
+
 def test_a_profiler_of_symbolic_extents():
     n = T.dynamic("n")
     profiler = tilelang.compile(scaled(n, 2), out_idx=-1).get_profiler()

@@ -12,11 +12,13 @@ from ....autotuner.profile import checked
 from ....autotuner.result import AutotuneResult as AutotuneResult
 from ....autotuner.tuner import AutoTuner as _AutoTuner
 from ....jit import JITFunction, JITMethod
+from ....supply import TensorSupplyType
 from ....typed import TYPE_CHECKING, cast
 from ....types import as_tuple
 from .. import options
 from ..engine.param import KernelParam
 from ..jit.kernel import JITKernel, plain
+from ..utils.tensor import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +69,7 @@ _DEFAULTS: dict[str, Any] = {
     "max_mismatched_ratio": 0.01,
     "cache_input_tensors": False,
     "early_stop": False,
+    "supply_type": TensorSupplyType.Auto,
 }
 """What TileLang takes for arguments of `Profile` that are not given, where that is something else than ours."""
 
@@ -86,6 +89,8 @@ _ORDER_OF_RUN = (*_ORDER[:3], "use_pipeline", "enable_grouped_compile", "group_c
 def _profile(given: dict[str, Any], **defaults: Any) -> dict[str, Any]:
     """Returns the arguments of `Profile` for those of TileLang's tuners."""
     found = {**defaults, **{n: v for n, v in given.items() if n not in _WITHOUT_EFFECT}}
+    if isinstance(found.get("supply_type"), TensorSupplyType):
+        found["supply_type"] = meant(found["supply_type"])
     if found.get("supply_prog") is not None:
         found["supply_prog"] = functools.partial(_supplied, found["supply_prog"])
     return checked(found)

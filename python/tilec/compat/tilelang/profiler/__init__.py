@@ -8,6 +8,7 @@ from ....supply import TensorSupplyType as TensorSupplyType
 from ....supply import concrete_shape, from_storage, supply, to_storage
 from ....typed import TYPE_CHECKING
 from ....types import Symbol, TensorType, as_tuple
+from ..utils.tensor import meant
 from .bench import do_bench as do_bench
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Profiler:
 
     def __init__(self, kernel: JITKernel, supply_type: TensorSupplyType = TensorSupplyType.Auto) -> None:
         self.kernel = kernel
-        self.supply_type = supply_type
+        self.supply_type = meant(supply_type)
         self._made = 0
 
     @property

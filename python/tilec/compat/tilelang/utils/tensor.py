@@ -23,13 +23,21 @@ def map_torch_type(intype: Any) -> Any:
     return dtype(intype).as_torch()
 
 
+def meant(supply_type: TensorSupplyType) -> TensorSupplyType:
+    """Returns what a type of TileLang's says: of `Auto` floats are between -1 and 1 there, and normal ones in `tilec`.
+
+    Programs that sum in `float16` count on it: sums of greater numbers are rounded more coarsely.
+    """
+    return TensorSupplyType.Uniform if supply_type is TensorSupplyType.Auto else supply_type
+
+
 def get_tensor_supply(supply_type: TensorSupplyType = TensorSupplyType.Integer) -> Callable[[Any], Any]:
     """Returns a function that makes a tensor for a parameter of a kernel, one of `kernel.params`."""
     made: list[None] = []
 
     def supply(param: Any) -> Any:
         made.append(None)
-        storage = _supply.supply(tuple(param.shape), param.tilelang_dtype, supply_type, (0, len(made)))
+        storage = _supply.supply(tuple(param.shape), param.tilelang_dtype, meant(supply_type), (0, len(made)))
         return _supply.from_storage(storage, param.tilelang_dtype, cuda=_cuda())
 
     return supply
