@@ -2,6 +2,7 @@
 
 import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -72,6 +73,29 @@ def test_only_some_threads_cannot_do_it(operation, target):
 
     with pytest.raises(CompileError, match="is executed by the whole block, and stands where only some of its threads"):
         tilec.compile(f, target=target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+@pytest.mark.parametrize(
+    ("numbers", "product"),
+    [([3, 8, 5, 2, 7, 6, 4, 6], 241664), ([3, 8, 5, 2, 7, 6, 9], 90624)],  # 242688 and 91136 one after the other
+)
+def test_threads_combine_by_halves(target, numbers, product):
+    threads = len(numbers)
+
+    @T.prim_func
+    def f(A: T.Tensor((threads,), "bfloat16"), B: T.Tensor((threads,), "bfloat16")):
+        with T.Kernel(1, threads=threads):
+            x = T.get_thread_binding()
+            total = T.alloc_local((1,), "bfloat16")
+            with T.attr(T.comm_reducer(lambda a, b: a * b, [1.0]), "reduce_scope", None):
+                T.tvm_thread_allreduce(T.uint32(1), A[x], True, total[0], x)
+            B[x] = total[0]
+
+    a = np.array(numbers, ml_dtypes.bfloat16)
+    b = np.zeros(threads, ml_dtypes.bfloat16)
+    tilec.compile(f, target=target, **({} if target == "cpu" else {"backend": "sim"}))(a, b)
+    np.testing.assert_array_equal(b, np.full(threads, product, ml_dtypes.bfloat16))
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_90a"])

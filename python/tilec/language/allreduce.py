@@ -89,8 +89,8 @@ def evaluate(value: Any) -> None:
 def tvm_thread_allreduce(*args: Any, dtype: Any = "handle") -> None:
     """Combines a number of each thread with those of other threads of the block, and gives each the result.
 
-    The threads are those that differ in the coordinates that are named, in the order of their numbers. It is a
-    statement of the whole block.
+    The threads are those that differ in the coordinates that are named. By their numbers, the first half of them is
+    combined with the second, one with one, and so on until one is left. It is a statement of the whole block.
 
     - `args`: `T.uint32(1)`; the number; True; an element for the result; and coordinates of the thread,
       `T.get_thread_binding(dim)`, along which numbers are combined.
@@ -148,8 +148,10 @@ def _dimension(coordinate: Any) -> int | None:
 def _combined(given: Buffer, own: tuple[Any, ...], dims: list[int], combine: Callable[[Any, Any], Any]) -> Any:
     """Returns what the numbers of the threads that differ from this one along some dimensions make."""
     ranges = [range(int(known(e) or 0)) if d in dims else (own[d],) for d, e in enumerate(given.shape)]
-    total: Any = None
-    for threads in itertools.product(*reversed(ranges)):
-        number = given[tuple(reversed(threads))]
-        total = number if total is None else combine(total, number)
-    return total
+    numbers: list[Any] = [given[tuple(reversed(threads))] for threads in itertools.product(*reversed(ranges))]
+    # By halves: of so many roundings few follow each other.
+    while len(numbers) > 1:
+        half = (len(numbers) + 1) // 2
+        pairs = zip(numbers[:half], numbers[half:], strict=False)
+        numbers = [combine(a, b) for a, b in pairs] + numbers[len(numbers) - half : half]
+    return numbers[0]
