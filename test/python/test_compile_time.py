@@ -366,6 +366,32 @@ def test_elements_that_no_thread_has_registers_for_are_computed_in_loops(backend
 
 
 @pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+def test_many_statements_on_a_fragment_are_loops(backend):
+    """Each of them is short enough to be written out for the 50 elements of a thread, and all of them are not."""
+
+    @T.prim_func
+    def program(A: T.Tensor((1600,), "float32"), B: T.Tensor((1600,), "float32")):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((1600,), "float32")
+            T.copy(A, x)
+            for k in T.unroll(100):
+                for i in T.Parallel(1600):
+                    x[i] = T.tanh(x[i] + A[i + k]) - x[i] * 0.25
+            T.copy(x, B)
+
+    kernel = tilec.compile(program, target="sm_90a", backend=backend, assembler="none")
+    assert kernel.get_kernel_source().count("\n") < 10_000
+    A = np.random.default_rng().standard_normal(1600, "float32")
+    x = A.astype("float64")
+    for k in range(100):
+        x = np.tanh(x + np.pad(A, (0, k))[k:]) - x * 0.25
+    for target, backend in (("cpu", "cpu"), ("sm_90a", "sim")):
+        B = np.full(1600, np.nan, "float32")
+        tilec.compile(program, target=target, backend=backend)(A, B)
+        np.testing.assert_allclose(B, x, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
 def test_iterations_that_read_one_element_of_a_fragment_are_a_loop(backend):
     """Written out, they are 13,000 lines of PTX, and NVRTC takes a minute and more."""
 

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tl;
@@ -24,6 +25,10 @@ using layout::FragmentLayout;
 /// A fragment is in registers up to twice of what a thread can have.
 static constexpr int64_t kMostRegisters = 512;
 static constexpr int64_t kRegisterBits = 32;
+
+/// So many operations on a fragment in registers are written out at most, in
+/// all loops that go through it. NVRTC takes a minute for four times as many.
+static constexpr int64_t kMostOperations = 32768;
 
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
                                bool tellsIterations)
@@ -89,6 +94,21 @@ static bool isMatrixOperand(Value fragment) {
   });
 }
 
+/// How many operations the loops through `fragment` are if each of `count`
+/// elements that a thread has is written out.
+static int64_t countOperations(Value fragment, int64_t count) {
+  SmallPtrSet<Operation *, 8> loops;
+  for (Operation *user : fragment.getUsers())
+    if (auto loop = user->getParentOfType<ParallelOp>())
+      loops.insert(loop);
+  int64_t operations = 0;
+  for (Operation *loop : loops)
+    loop->walk([&](Operation *op) {
+      operations += !op->hasTrait<OpTrait::ConstantLike>();
+    });
+  return operations * count;
+}
+
 Value ThreadLowering::getFragmentMemory(Value fragment) {
   auto [place, isNew] = fragmentMemory.try_emplace(fragment);
   if (!isNew)
@@ -97,7 +117,8 @@ Value ThreadLowering::getFragmentMemory(Value fragment) {
   int64_t count = type.getNumElements();
   int64_t bits =
       std::max<int64_t>(type.getElementTypeBitWidth(), kRegisterBits);
-  if (count * bits > kMostRegisters * kRegisterBits &&
+  if ((count * bits > kMostRegisters * kRegisterBits ||
+       countOperations(fragment, count) > kMostOperations) &&
       !isMatrixOperand(fragment))
     place->second =
         createPrivate(fragment.getLoc(), type.getElementType(), count);
