@@ -8,8 +8,10 @@
 // a register of threads; and what is computed from it must be moved to those of
 // the warp, for each product in each iteration (`R2UR`). So threads have that
 // constant from an assembly, and what is the same for all threads of a warp, in
-// loops with products, from another one that stands before the loop. What is a
-// thread's own is a question of speed alone.
+// loops with products, from another one that stands before the loop. There
+// ptxas may still make one register of both, if threads compute their places in
+// the same block; so where many descriptors depend on it, it stands in the
+// loop. What is a thread's own is a question of speed alone.
 //
 // Sound because both assemblies are the constant.
 //
@@ -171,9 +173,56 @@ static SmallPtrSet<Instruction *, 32> findThreadsOwn(Function &function) {
   return own;
 }
 
-/// Where the innermost loops with products begin, of all their blocks.
+/// Whether `value` is where `shared` begins, maybe as a number.
+static bool isBase(Value *value, GlobalVariable *shared) {
+  auto *cast = dyn_cast<ConstantExpr>(value);
+  while (cast && cast->isCast()) {
+    value = cast->getOperand(0);
+    cast = dyn_cast<ConstantExpr>(value);
+  }
+  return value == shared;
+}
+
+/// Whether `instruction` computes a place from where `shared` begins.
+static bool usesBase(const Instruction &instruction, GlobalVariable *shared) {
+  return isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction) &&
+         any_of(instruction.operands(),
+                [&](const Use &operand) { return isBase(operand, shared); });
+}
+
+/// How many descriptors of products in `loop` are computed in it, from where
+/// `shared` begins.
+static size_t countDescriptors(Loop &loop, GlobalVariable *shared) {
+  SmallPtrSet<Value *, 32> descriptors, computed;
+  SmallVector<Instruction *> left;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (usesBase(instruction, shared) && computed.insert(&instruction).second)
+        left.push_back(&instruction);
+  while (!left.empty()) {
+    Instruction *instruction = left.pop_back_val();
+    for (User *user : instruction->users()) {
+      auto *next = cast<Instruction>(user);
+      if (isWgmma(*next))
+        descriptors.insert(instruction);
+      else if (isa<GetElementPtrInst, CastInst, BinaryOperator>(next) &&
+               loop.contains(next) && computed.insert(next).second)
+        left.push_back(next);
+    }
+  }
+  return descriptors.size();
+}
+
+/// A constant that is made in each iteration takes three or four instructions
+/// there. A descriptor from the registers of threads takes two.
+static constexpr size_t kFewDescriptors = 4;
+
+/// Where the innermost loops with products have the beginning of `shared` made
+/// for them, of all their blocks: before the loop, or in it. `own` are
+/// instructions whose results differ between the threads of a warp.
 static DenseMap<BasicBlock *, Instruction *>
-findBeginnings(Function &function) {
+findBeginnings(Function &function, GlobalVariable *shared,
+               const SmallPtrSetImpl<Instruction *> &own) {
   DominatorTree tree(function);
   LoopInfo loops(tree);
   SmallSetVector<Loop *, 4> found;
@@ -187,9 +236,18 @@ findBeginnings(Function &function) {
     if (!before)
       before = InsertPreheaderForLoop(loop, &tree, &loops, /*MSSAU=*/nullptr,
                                       /*PreserveLCSSA=*/false);
-    if (before)
-      for (BasicBlock *block : loop->blocks())
-        beginnings[block] = before->getTerminator();
+    if (!before)
+      continue;
+    bool isMerged = any_of(*before, [&](Instruction &instruction) {
+      return own.contains(&instruction) && usesBase(instruction, shared);
+    });
+    bool isInside =
+        isMerged && countDescriptors(*loop, shared) > kFewDescriptors;
+    Instruction *beginning = isInside
+                                 ? &*loop->getHeader()->getFirstInsertionPt()
+                                 : before->getTerminator();
+    for (BasicBlock *block : loop->blocks())
+      beginnings[block] = beginning;
   }
   return beginnings;
 }
@@ -214,8 +272,9 @@ static Value *computeBase(Constant *constant, GlobalVariable *shared,
 }
 
 static void separateBases(Function &function, GlobalVariable *shared) {
-  DenseMap<BasicBlock *, Instruction *> beginnings = findBeginnings(function);
   SmallPtrSet<Instruction *, 32> own = findThreadsOwn(function);
+  DenseMap<BasicBlock *, Instruction *> beginnings =
+      findBeginnings(function, shared, own);
   SmallVector<Instruction *> users;
   for (Instruction &instruction : instructions(function))
     if (isa<GetElementPtrInst, CastInst, BinaryOperator>(instruction))
