@@ -1384,6 +1384,9 @@ class _KernelDrawing:
         self._write(body, array, scope)
         index = (const(self._rng.randrange(array.shape[0])),)
         body.append(Assign(array, index, e.value(dtype, scope, 2)))
+        anywhere = e.anywhere(array.shape[0], scope)  # outside of it nothing is written
+        if e.chance(0.5) and not is_static(anywhere):
+            body.append(Assign(array, (anywhere,), e.value(dtype, scope, 1)))
         e.fuzzy.add(array.name)
 
     def _thread_statement(self, body: list[Stmt], scope: Scope, depth: int) -> None:

@@ -222,7 +222,7 @@ class Bodies:
         scope.tiles.append(result)
 
     def _array(self, body: list[Stmt], scope: Scope) -> None:
-        """Fills a local array in a loop, to be read at any index."""
+        """Fills a local array in a loop, to be read at any index, and writes to it at one that may be outside."""
         e = self._e
         dtype = self._scalar()
         array = Buffer(self._fresh("L"), dtype, (e.rng.randint(1, 6),), "local")
@@ -235,6 +235,9 @@ class Bodies:
         inner.indices.append(Index(index, 0, array.shape[0] - 1))
         store = Assign(array, (index,), e.value(dtype, inner, 1))
         body.append(Loop(kind, name, const(0), const(array.shape[0]), [store]))
+        anywhere = e.anywhere(array.shape[0], scope)
+        if e.chance(0.5) and not is_static(anywhere):
+            body.append(Assign(array, (anywhere,), e.value(dtype, scope, 1)))
         scope.tiles.append(array)
 
     # Stores -----------------------------------------------------------------------------------------------------------

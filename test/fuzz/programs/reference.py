@@ -601,7 +601,9 @@ class Reference:
         if assign.op:
             old = self._load(Load(assign.buffer, assign.indices), frame)
             value = arithmetic.binary(assign.op, old, value, frame.active)
-        places, inside = self._element(assign.buffer, assign.indices, frame)
+        # Outside of a local array nothing is written (M2), but what is read there is undefined.
+        is_dropped = assign.buffer.space == "local" and not assign.op
+        places, inside = self._element(assign.buffer, assign.indices, frame, may_leave=is_dropped)
         active = frame.mask() & inside
         memory = self._memory[assign.buffer.name]
         if not memory.lanes:
@@ -688,8 +690,13 @@ class Reference:
         if by_block is not None:
             (by_block.write if is_write else by_block.read)(elements, self._block if group is None else group)
 
-    def _element(self, buffer: Buffer, indices: tuple[Expr, ...], frame: Frame) -> tuple[tuple[Array, ...], Array]:
-        """Returns the place of an element, kept inside of the buffer, and where it was so before."""
+    def _element(
+        self, buffer: Buffer, indices: tuple[Expr, ...], frame: Frame, *, may_leave: bool = False
+    ) -> tuple[tuple[Array, ...], Array]:
+        """Returns the place of an element, kept inside of the buffer, and where it was so before.
+
+        - `may_leave`: whether one that is outside of a buffer on the chip means something.
+        """
         if not indices:
             return (np.zeros((), np.int64),), np.ones((), bool)
         inside = np.ones(frame.box, bool)
@@ -703,7 +710,7 @@ class Reference:
             within = (found >= 0) & (found < extent)
             inside = inside & within
             places.append(np.where(within, found, 0).astype(np.int64))
-        if buffer.space != "global":
+        if buffer.space != "global" and not may_leave:
             require(inside, frame.active, f"an index beyond the end of `{buffer.name}`")
         elif 0 in buffer.shape:
             inside = np.zeros(frame.box, bool)
