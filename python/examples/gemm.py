@@ -2,7 +2,8 @@
 
 Tiles are copied as they lie in memory, and the product reads them either way. Blocks whose tiles share rows or
 columns of A and B follow each other, so that these come from the L2 cache; the last tile goes out by way of shared
-memory, in whole rows.
+memory, in whole rows. A kernel with a block for each multiprocessor, which goes from tile to tile, fetches the next one
+while it writes a result.
 """
 
 from cases import Case, check, normal
@@ -12,10 +13,39 @@ import tilec.language as T
 
 def gemm(
     M: int, N: int, K: int, dtype: str, is_A_transposed: bool, is_B_transposed: bool,
-    block_M: int, block_N: int, block_K: int, stages: int, threads: int,
+    block_M: int, block_N: int, block_K: int, stages: int, threads: int, blocks: int | None = None,
 ):  # fmt: skip
+    """Of `blocks` blocks each goes from tile to tile; without them, each tile has a block."""
     a_shape, a_tile = ((K, M), (block_K, block_M)) if is_A_transposed else ((M, K), (block_M, block_K))
     b_shape, b_tile = ((N, K), (block_N, block_K)) if is_B_transposed else ((K, N), (block_K, block_N))
+
+    @T.macro
+    def fetch(A, B, As, Bs, x, y, k):
+        if is_A_transposed:
+            T.copy(A[k * block_K, x * block_M], As)
+        else:
+            T.copy(A[x * block_M, k * block_K], As)
+        if is_B_transposed:
+            T.copy(B[y * block_N, k * block_K], Bs)
+        else:
+            T.copy(B[k * block_K, y * block_N], Bs)
+
+    if blocks is not None:
+
+        @T.prim_func
+        def multiply(A: T.Tensor(a_shape, dtype), B: T.Tensor(b_shape, dtype), C: T.Tensor((M, N), dtype)):
+            with T.Kernel(blocks, threads=threads) as block:
+                As = T.alloc_shared(a_tile, dtype)
+                Bs = T.alloc_shared(b_tile, dtype)
+                acc = T.alloc_fragment((block_M, block_N), "float32")
+                for x, y in T.Persistent([T.ceildiv(M, block_M), T.ceildiv(N, block_N)], blocks, block):
+                    T.clear(acc)
+                    for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=stages):
+                        fetch(A, B, As, Bs, x, y, k)
+                        T.gemm(As, Bs, acc, transpose_A=is_A_transposed, transpose_B=is_B_transposed)
+                    T.copy(acc, C[x * block_M, y * block_N])
+
+        return multiply
 
     @T.prim_func
     def multiply(A: T.Tensor(a_shape, dtype), B: T.Tensor(b_shape, dtype), C: T.Tensor((M, N), dtype)):
@@ -27,14 +57,7 @@ def gemm(
             T.use_swizzle(panel_size=8)
             T.clear(acc)
             for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=stages):
-                if is_A_transposed:
-                    T.copy(A[k * block_K, by * block_M], As)
-                else:
-                    T.copy(A[by * block_M, k * block_K], As)
-                if is_B_transposed:
-                    T.copy(B[bx * block_N, k * block_K], Bs)
-                else:
-                    T.copy(B[k * block_K, bx * block_N], Bs)
+                fetch(A, B, As, Bs, by, bx, k)
                 T.gemm(As, Bs, acc, transpose_A=is_A_transposed, transpose_B=is_B_transposed)
             T.copy(acc, Cs)
             T.copy(Cs, C[by * block_M, bx * block_N])
@@ -42,7 +65,10 @@ def gemm(
     return multiply
 
 
+MULTIPROCESSORS = 132
+"""Of an H100 or H200."""
 LARGE = [
+    (128, 256, 64, 3, 256, MULTIPROCESSORS),
     (128, 256, 64, 3, 256),
     (256, 128, 64, 3, 256),
     (128, 128, 64, 4, 256),
@@ -50,7 +76,7 @@ LARGE = [
     (128, 128, 32, 4, 128),
     (128, 256, 32, 4, 256),
 ]
-"""Tiles, stages and threads, for matrices that give every multiprocessor of an H200 some tiles of 128 x 256."""
+"""Tiles, stages, threads and perhaps blocks, for matrices that give every multiprocessor some tiles of 128 x 256."""
 MEDIUM = [(64, 128, 128, 3, 128), (128, 64, 64, 6, 256), (64, 64, 128, 4, 128), (128, 128, 64, 5, 256)]
 """For those of which each multiprocessor has about one tile."""
 SMALL = [(64, 64, 128, 4, 128), (64, 128, 64, 4, 128), (64, 32, 128, 5, 128)]
@@ -95,7 +121,7 @@ def case(M, N, K, kind="NN", dtype="bfloat16", tiles=None):
 
 
 KINDS = ("NN", "NT", "TN", "TT")
-CHECKED = [case(130, 264, 200, kind, tiles=[(128, 128, 64, 3, 128)]) for kind in KINDS]
+CHECKED = [case(130, 264, 200, kind, tiles=[(128, 128, 64, 3, 128), (128, 128, 64, 3, 256, 2)]) for kind in KINDS]
 CASES = [
     *(case(4096, 4096, 4096, kind) for kind in KINDS),
     *(case(size, size, size, kind) for size in (512, 1000, 1024, 2048, 8192) for kind in ("NN", "NT")),
