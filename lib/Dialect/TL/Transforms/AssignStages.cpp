@@ -9,9 +9,9 @@
 // carry out every copy that is marked, which BulkCopy.cpp and the verifiers of
 // `tl.pipelined` and `tl.copy` check; and a gemm is marked `tl.delayed` only if
 // no statement can see that it is done late, which DelayedGemm.cpp defines.
-// What blocks of a cluster fetch together, MulticastCopies.cpp finds out. In how
-// many slots a loop runs ahead is a question of speed and memory alone. The pass
-// moves nothing.
+// What blocks of a cluster fetch together, MulticastCopies.cpp finds out. In
+// how many slots a loop runs ahead is a question of speed and memory alone. The
+// pass moves nothing.
 //
 //===----------------------------------------------------------------------===//
 
