@@ -9,14 +9,17 @@
 // R. N. Hanek, "Radian Reduction for Trigonometric Functions").
 //
 // Sound for all inputs: what is infinite, or NaN, gives NaN. The second way is
-// a branch, which the elements of a vector take together; those of them that
-// are small keep the result of the first.
+// a branch, which the elements of a vector take together if one of them is
+// large; in it, each that is has a branch of its own, and those that are small
+// keep the result of the first. Side by side, four sines of f32 had 60
+// registers, and have 32.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Formulas.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -166,27 +169,67 @@ static Reduction reduceDouble(const FloatBuilder &f, Value x) {
   return {f.floatToBits(shifted), sum.high, sum.low};
 }
 
-/// Reduces what is too large for the first way, in f64.
+/// Reduces a positive number that is too large for the first way, in f64.
 static Reduction reduceInDouble(const Blocks &blocks, Value x,
                                 const Precision &precision) {
   OpBuilder &builder = blocks.builder;
+  Location loc = blocks.loc;
   Type type = x.getType();
-  if (getElementTypeOrSelf(type).isF64())
+  if (type.isF64())
     return reduceLarge(blocks.f, x, precision.lastExponent);
-  auto vector = dyn_cast<VectorType>(type);
-  Type wide = builder.getF64Type(), word = builder.getI32Type();
-  if (vector) {
-    wide = vector.clone(wide);
-    word = vector.clone(word);
-  }
-  FloatBuilder f(builder, blocks.loc, wide);
-  x = arith::ExtFOp::create(builder, blocks.loc, wide, x);
+  Type wide = builder.getF64Type();
+  FloatBuilder f(builder, loc, wide);
+  x = arith::ExtFOp::create(builder, loc, wide, x);
   Reduction large = reduceLarge(f, x, precision.lastExponent);
   return {
-      arith::TruncIOp::create(builder, blocks.loc, word, large.quadrant),
-      arith::TruncFOp::create(builder, blocks.loc, type, large.high),
+      arith::TruncIOp::create(builder, loc, builder.getI32Type(),
+                              large.quadrant),
+      arith::TruncFOp::create(builder, loc, type, large.high),
       Value(),
   };
+}
+
+/// What `reduce` gives for a number beyond the bound.
+static SmallVector<Value> reduceBeyond(const Blocks &blocks, Value x,
+                                       const Precision &precision) {
+  const FloatBuilder &f = blocks.f;
+  SmallVector<Value> values =
+      reduceInDouble(blocks, f.abs(x), precision).getValues();
+  // Of a negative number, everything is negative.
+  Value isNegative = f.less(x, 0);
+  for (Value &value : values) {
+    Value opposite =
+        &value == &values.front() ? f.sub(f.integer(0), value) : f.neg(value);
+    value = f.select(isNegative, opposite, value);
+  }
+  return values;
+}
+
+/// Puts what `reduce` gives for the elements of the vector `x` that are not
+/// small in the places of `values`, for one element after the other.
+static void replaceLarge(const Blocks &blocks, Value x, Value isSmall,
+                         const Precision &precision,
+                         MutableArrayRef<Value> values) {
+  OpBuilder &builder = blocks.builder;
+  Location loc = blocks.loc;
+  auto type = cast<VectorType>(x.getType());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    auto at = [&](Value vector) -> Value {
+      return vector::ExtractOp::create(builder, loc, vector, i);
+    };
+    Value element = at(x);
+    SmallVector<Value> small = llvm::map_to_vector(values, at);
+    auto branch = scf::IfOp::create(
+        builder, loc, at(isSmall),
+        [&](OpBuilder &b, Location) { scf::YieldOp::create(b, loc, small); },
+        [&](OpBuilder &b, Location) {
+          FloatBuilder f(b, loc, type.getElementType());
+          Blocks inner{b, loc, f, blocks.oneOver, blocks.flags};
+          scf::YieldOp::create(b, loc, reduceBeyond(inner, element, precision));
+        });
+    for (auto [value, result] : llvm::zip_equal(values, branch.getResults()))
+      value = vector::InsertOp::create(builder, loc, result, value, i);
+  }
 }
 
 static Reduction reduce(const Blocks &blocks, Value x,
@@ -203,19 +246,11 @@ static Reduction reduce(const Blocks &blocks, Value x,
       [&](OpBuilder &builder, Location loc) {
         FloatBuilder g(builder, loc, x.getType());
         Blocks inner{builder, loc, g, blocks.oneOver, blocks.flags};
-        // Of a negative number, everything is negative.
-        Value size = g.select(isSmall, g(precision.bound), g.abs(x));
-        Reduction large = reduceInDouble(inner, size, precision);
-        Value isNegative = g.less(x, 0);
         SmallVector<Value> values = small.getValues();
-        SmallVector<Value> others = large.getValues();
-        for (auto [value, other] : llvm::zip_equal(values, others)) {
-          Value opposite = &value == &values.front()
-                               ? g.sub(g.integer(0), other)
-                               : g.neg(other);
-          other = g.select(isNegative, opposite, other);
-          value = g.select(isSmall, value, other);
-        }
+        if (isa<VectorType>(x.getType()))
+          replaceLarge(inner, x, isSmall, precision, values);
+        else
+          values = reduceBeyond(inner, x, precision);
         scf::YieldOp::create(builder, loc, values);
       });
   return {branch.getResult(0), branch.getResult(1),

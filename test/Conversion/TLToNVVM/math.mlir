@@ -143,6 +143,22 @@ gpu.module @formulas {
     gpu.return
   }
 
+  // The large ones of several elements are reduced one after the other.
+  // CHECK-LABEL: llvm.func @sines
+  // CHECK: llvm.and
+  // CHECK: llvm.cond_br
+  // CHECK: llvm.cond_br
+  // CHECK: llvm.fpext %{{.+}} : f32 to f64
+  // CHECK: llvm.insertelement
+  // CHECK: llvm.cond_br
+  // CHECK: llvm.fpext %{{.+}} : f32 to f64
+  // CHECK: llvm.insertelement
+  gpu.func @sines(%x: vector<2xf32>, %p: !llvm.ptr<1>) {
+    %y = math.sin %x : vector<2xf32>
+    llvm.store %y, %p : vector<2xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Functions of f64 are formulas too.
   // CHECK-LABEL: llvm.func @double
   // CHECK: "llvm.nvvm.rcp.approx.ftz.d"
