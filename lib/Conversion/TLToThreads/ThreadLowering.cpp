@@ -27,7 +27,8 @@ static constexpr int64_t kMostRegisters = 512;
 static constexpr int64_t kRegisterBits = 32;
 
 /// So many operations on a fragment in registers are written out at most, in
-/// all loops that go through it. NVRTC takes a minute for four times as many.
+/// all loops that go through it. NVRTC takes some ten seconds for about as
+/// many, and its time grows with the square.
 static constexpr int64_t kMostOperations = 32768;
 
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
