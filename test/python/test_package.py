@@ -131,5 +131,5 @@ def test_dumps_sort_in_the_order_of_the_passes(tmp_path):
         passes = [p.stem.partition("-")[2] for p in sorted((tmp_path / name).iterdir())]
         order = ["tl-normalize-statements", "tl-plan-gemms", "tl-lower-tile-ops", "convert-tl-to-nvvm", "tl-emit-ptx"]
         assert sorted(order, key=passes.index) == order
-    whole = (tmp_path / names[0] / "00-tl-privatize-variables.mlir").read_text()
+    whole = min((tmp_path / names[0]).iterdir()).read_text()
     assert all(f"@{name}" in whole for name in names), "files hold the whole module"
