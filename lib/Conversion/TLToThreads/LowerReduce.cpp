@@ -41,9 +41,9 @@ static constexpr int64_t kWarp = 32;
 static constexpr int64_t kMostParts = 256;
 /// Values that a round combines, whose reads are under way together.
 static constexpr int64_t kRoundValues = 16;
-/// What a thread combines by itself is so many chains side by side, which is as
-/// fast as latency allows; attention took up to 5 % longer with a tree, whose
-/// sums wait for each other in registers.
+/// What a thread combines by itself is so many chains side by side. With a tree
+/// attention takes up to 4 % longer, and 18 % in one case
+/// (docs/Performance.md).
 static constexpr size_t kChains = 8;
 
 namespace {

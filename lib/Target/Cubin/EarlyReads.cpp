@@ -6,8 +6,8 @@
 //
 // The zeros take 7 cycles. A thread for which P3 is false adds what was in R10
 // before. Each instruction says how many cycles the next one waits at least, so
-// that they can be counted; they are to the next branch, behind which a read is
-// late enough.
+// that they can be counted. A branch says five, so that what is read behind it
+// has waited long enough.
 //
 // What is used of the encoding was read off nvdisasm 13.0 (`-hex`):
 //
@@ -55,7 +55,6 @@ struct Decoded {
   bool clearsTwoRegisters() const {
     return operation == 0x005 && written != 255;
   }
-  bool isBranch() const { return operation >= 0x140 && operation < 0x160; }
 
   unsigned operation, cycles;
   bool hasCondition;
@@ -81,8 +80,6 @@ static bool readsZerosEarly(ArrayRef<uint8_t> code) {
     for (size_t next = first + 1;
          next != numInstructions && cycles < kCyclesOfZeros; ++next) {
       Decoded other = at(next);
-      if (other.isBranch())
-        break;
       if (mayBeOther && any_of(other.read, isOfZeros))
         return true;
       if (isOfZeros(other.written)) {

@@ -23,6 +23,9 @@ TEST(EarlyReadsTest, ZerosAreReadAfterFiveCycles) {
   EXPECT_TRUE(readsZerosEarly(makeCubin({kZeros, kProduct, kSum})));
   EXPECT_TRUE(readsZerosEarly(makeCubin({kZeros, kProduct, kOther, kSum})));
   EXPECT_TRUE(readsZerosEarly(makeCubin({kZeros, kProduct, kUpperSum})));
+  // BSSY B0, and a cycle: what begins a branch is none
+  Instruction begin{0x0000000000007945, 0x000fe20003800000};
+  EXPECT_TRUE(readsZerosEarly(makeCubin({kZeros, begin, kProduct, kSum})));
 }
 
 TEST(EarlyReadsTest, ZerosAreThere) {
