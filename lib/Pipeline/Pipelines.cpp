@@ -75,6 +75,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createSpecializeWarpsPass());
   kernel.addPass(createLowerPipesPass());
   kernel.addPass(createPlanSharedMemoryPass());
+  kernel.addPass(createStartCopiesPass());
   kernel.addPass(createInsertSyncPass());
   kernel.addPass(createVerifySyncPass());
   kernel.addPass(createLowerTileOpsPass({/*reports=*/forSimulator}));

@@ -60,10 +60,11 @@ def test_a_tile_may_be_allocated_in_the_loop(chip):
         assert ".visible .entry" in tilec.compile(programs.doubled(stages, True), target=chip).get_ptx()
 
 
-def runs_ahead(program, chip):
-    """Whether copies into shared memory are asynchronous in the compiled program."""
-    ptx = tilec.compile(program, target=chip).get_ptx()
-    return any(word in ptx for word in ("cp.async.commit_group", "mbarrier.try_wait"))
+def runs_ahead(program, chip, folder):
+    """Whether copies of the program run ahead."""
+    tilec.compile(program, target=chip, dump_dir=str(folder))
+    (decided,) = folder.glob("*/*-tl-assign-stages.mlir")
+    return "tl.ahead" in decided.read_text()
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -71,16 +72,21 @@ def runs_ahead(program, chip):
     "program",
     [programs.row_by_row, programs.used_after, programs.feeds_itself, programs.two_copies, programs.every_other],
 )
-def test_copies_stay_where_someone_would_see_them_run_ahead(program, chip):
-    for stages in (2, 4):
-        assert not runs_ahead(program(stages), chip)
+def test_copies_stay_where_someone_would_see_them_run_ahead(program, chip, tmp_path):
+    for stages in (1, 2, 4):
+        assert not runs_ahead(program(stages), chip, tmp_path / str(stages))
 
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("program", [programs.doubled, programs.nested])
-def test_copies_run_ahead_where_nobody_sees_it(program, chip):
-    assert runs_ahead(program(2), chip)
-    assert not runs_ahead(program(1), chip)
+def test_copies_run_ahead_where_nobody_sees_it(program, chip, tmp_path):
+    assert runs_ahead(program(2), chip, tmp_path / "2")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_one_stage_is_left_to_the_compiler_and_none_runs_in_order(chip, tmp_path):
+    assert runs_ahead(programs.doubled(1), chip, tmp_path / "1")
+    assert not runs_ahead(programs.doubled(0), chip, tmp_path / "0")
 
 
 def test_a_pipelined_loop_in_a_loop_keeps_its_bulk_copies():
@@ -390,11 +396,11 @@ def rows_of_a_table(changes: bool):
 @pytest.mark.parametrize("changes", [False, True])
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.filterwarnings("ignore::tilec.errors.UnpipelinedLoopWarning")
-def test_copies_run_ahead_to_where_a_table_says_unless_the_loop_changes_it(changes, chip):
+def test_copies_run_ahead_to_where_a_table_says_unless_the_loop_changes_it(changes, chip, tmp_path):
     a = np.random.default_rng(3).standard_normal((64, 128), "float32")
     table = np.array([0, *range(60, 45, -1)], "int32")
     order = [3 * k for k in range(8)] if changes else table[:8].tolist()
     b = np.full((8, 128), np.nan, "float32")
     tilec.compile(rows_of_a_table(changes), target=chip, backend="sim")(a, table, b)
     np.testing.assert_array_equal(b, a[order])
-    assert runs_ahead(rows_of_a_table(changes), chip) is not changes
+    assert runs_ahead(rows_of_a_table(changes), chip, tmp_path) is not changes

@@ -344,7 +344,8 @@ class Pipelined(_OneOp):
     """A loop whose copies run ahead of its arithmetic: `for k in T.Pipelined(K // 64, num_stages=3):`.
 
     - `start`, `stop`: the range; with one argument it begins at zero.
-    - `num_stages`: how many buffers each tile that is copied to gets; 0 and 1 do not pipeline.
+    - `num_stages`: how many buffers each tile that is copied to gets. 0 does not pipeline; 1 leaves it to the
+      compiler, which takes two where that keeps no other blocks from running beside this one.
     - `order`, `stage`, `sync`, `group`, `annotations`: schedules written by hand; the compiler makes its own, of as
       many stages as `stage` has if `num_stages` is not given.
 
@@ -379,19 +380,28 @@ class Pipelined(_OneOp):
         if stage and known(num_stages) == 0:
             num_stages = max(stage) + 1
         self.start, self.stop = (0, start) if stop is None else (start, stop)
-        self.stages = max(1, static_int(num_stages, "`num_stages`"))
-        if known(num_stages) is not None and static_int(num_stages, "`num_stages`") < 0:
+        self.stages = static_int(num_stages, "`num_stages`")
+        if self.stages < 0:
             raise ShapeError(f"`num_stages` must not be negative, and {num_stages} is", location=here())
 
     def _evaluate(self) -> Sequence[Value]:
-        return [_bound(self.start), _bound(self.stop)]
+        return [_bound(e) for e in (self.start, self.stop, *(() if self.stages else (1,)))]
 
     def _variables(self, block: Block) -> tuple[Expr, ...]:
         return (Expr(block.add_argument("index"), bounds=_loop_range(self.start, self.stop)),)
 
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
-        lower, upper = operands
-        _ops.pipelined(lower, upper, stages=self.stages, body=body, location=location)
+        lower, upper, *step = operands
+        if step:
+            _ops.scf_for(lower, upper, *step, region=body, location=location)
+        else:
+            _ops.pipelined(lower, upper, stages=self.stages, body=body, location=location)
+
+    def _end(self, location: Location) -> None:
+        if self.stages:
+            super()._end(location)
+        else:
+            _ops.scf_yield(location=location)
 
 
 class parallel(Parallel):

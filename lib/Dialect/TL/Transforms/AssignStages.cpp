@@ -49,6 +49,14 @@ static remark::RemarkOpts remarkOptions() {
   return remark::RemarkOpts::name("pipeline").category(DEBUG_TYPE);
 }
 
+/// What mbarriers, and the alignment of tiles, may need of shared memory.
+static constexpr int64_t kReservedBytes = 1024;
+/// Registers that a thread needs for addresses and the like; fewer if most of
+/// the fragments are not alive at once. A multiprocessor has four parts, each
+/// with the registers of its own warps, so that a warp more costs as many as
+/// four.
+static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
+
 /// True if a slot and its phase can be carried to where the loop stands from
 /// the kernel's start: a second run of the loop must know where the first one
 /// stopped.
@@ -82,10 +90,67 @@ static CopyEngine chooseEngine(PipelinedOp loop, ArrayRef<CopyOp> copies,
   return CopyEngine::Bulk;
 }
 
+//===----------------------------------------------------------------------===//
+// Loops of one stage
+//===----------------------------------------------------------------------===//
+
+/// Blocks that hide each other's waits as well as copies that run ahead do.
+static constexpr int64_t kEnoughBlocks = 2;
+/// What a multiprocessor keeps of shared memory for each of its blocks.
+static constexpr int64_t kBytesOfBlock = 1024;
+static constexpr int64_t kRegistersOfMultiprocessor = 65536,
+                         kThreadsOfMultiprocessor = 2048;
+
+/// The most bytes of shared memory that hold something at once.
+static int64_t getPeakBytes(gpu::GPUFuncOp kernel) {
+  SharedLives lives = findSharedLives(kernel);
+  SmallVector<int64_t> held(lives.steps.size());
+  for (const SharedLife &life : lives.buffers)
+    if (auto alloc = dyn_cast<AllocOp>(life.alloc))
+      for (unsigned step : life.exact.set_bits())
+        held[step] += getSharedBytes(alloc);
+  return held.empty() ? 0 : *llvm::max_element(held);
+}
+
+/// About how many blocks with so many bytes of shared memory a multiprocessor
+/// runs at once.
+static int64_t countBlocks(gpu::GPUFuncOp kernel, int64_t bytes,
+                           const Target &target) {
+  int64_t threads = getNumThreads(kernel);
+  int64_t registers = countFragmentRegisters(kernel) + kOtherRegisters;
+  return std::min({(target.getSharedMemoryLimit() + kBytesOfBlock) /
+                       (bytes + kBytesOfBlock),
+                   kRegistersOfMultiprocessor / (threads * registers),
+                   kThreadsOfMultiprocessor / threads});
+}
+
+/// Has a loop of one stage run one iteration ahead, in two slots, unless the
+/// second ones keep blocks away from a multiprocessor that has few.
+static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
+                        const Target &target) {
+  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+  if (!kernel.getKnownBlockSize())
+    return;
+  int64_t before = getPeakBytes(kernel), after = before;
+  for (CopyOp copy : copies)
+    after += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
+  int64_t blocks = countBlocks(kernel, before, target);
+  if (after + kReservedBytes > target.getSharedMemoryLimit() ||
+      countBlocks(kernel, after, target) < std::min(blocks, kEnoughBlocks))
+    return;
+  loop.setStages(2);
+  remark::passed(loop.getLoc(), remarkOptions())
+      << "loop of one stage runs ahead in two slots";
+}
+
 static void assign(PipelinedOp loop, const Target &target) {
-  if (loop.getStages() < 2 || getEngine(loop))
+  if (getEngine(loop))
     return;
   RunAhead found = RunAhead::of(loop);
+  if (loop.getStages() < 2 && !found.copies.empty())
+    runOneAhead(loop, found.copies, target);
+  if (loop.getStages() < 2)
+    return;
   if (found.copies.empty()) {
     remark::missed(loop.getLoc(), remarkOptions())
         << "loop is not pipelined: " + found.whyNone();
@@ -179,12 +244,6 @@ static void shareSlots(gpu::GPUFuncOp kernel) {
 static constexpr int64_t kMinWarpGroups = 2, kMinStages = 3,
                          kMinStagesIfLate = 2;
 static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
-/// What mbarriers, and the alignment of tiles, may need beside these.
-static constexpr int64_t kReservedBytes = 1024;
-/// Those that a thread needs for addresses and the like; fewer if most of the
-/// fragments are not alive at once. A multiprocessor has four parts, each with
-/// the registers of its own warps, so that a warp more costs as many as four.
-static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
 
 /// Bytes of shared memory that the copies of loops fill, in all their slots.
 static int64_t getRingBytes(ArrayRef<PipelinedOp> loops) {

@@ -20,6 +20,7 @@
 // of a buffer. A slot is known as a value and a distance from it, which are
 // translated where control passes from region to region.
 //
+// Where a block ends, its copies are complete, also those that nobody reads.
 // Before a block arrives at the barrier of its cluster, what it has done to
 // memory that other blocks reach is complete, and fenced if the async proxy
 // will touch it; the barrier itself stands where the program has it, and where
@@ -460,6 +461,9 @@ private:
     if (arrivesAtCluster(op))
       for (const Pending &before : pending.accesses)
         handToOthers(before, need);
+    if (isa<gpu::ReturnOp>(op))
+      for (const Pending &before : pending.accesses)
+        endBlock(before, need);
     PendingSet started;
     auto start = [&] {
       pending.add(started);
@@ -625,6 +629,14 @@ private:
       return;
     need.fence = true;
     need.deviceFence |= !isOfOwnMemory(before);
+  }
+
+  /// Adds to `need` what must stand before the block ends: a copy that nobody
+  /// reads is under way until then.
+  void endBlock(const Pending &before, Need &need) {
+    if (before.progress == Progress::UnderWay &&
+        before.access->completion == Completion::CopyGroup)
+      needWait(before, Access{.buffer = before.buffer}, need);
   }
 
   /// Adds to `need` what must stand between the two.

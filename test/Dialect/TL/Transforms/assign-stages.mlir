@@ -26,7 +26,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // One stage asks for nothing.
+  // One stage asks for nothing where nothing can run ahead.
   // CHECK-LABEL: gpu.func @one_stage(
   // CHECK:         stages(1) {
   // CHECK-NOT:     ahead
@@ -36,6 +36,35 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.pipelined %k = %c0 to %n stages(1) {
       tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
       tl.copy %s to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Else the tile of the next iteration is fetched beside this one's statements.
+  // CHECK-LABEL: gpu.func @one_ahead(
+  // CHECK:         stages(2) attributes {tl.engine = "bulk"} {
+  // CHECK:         {tl.ahead}
+  gpu.func @one_ahead(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %n stages(1) {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Two blocks that wait for their tiles run beside each other, and with two
+  // slots one alone would.
+  // CHECK-LABEL: gpu.func @one_ahead_would_be_alone(
+  // CHECK:         stages(1) {
+  // CHECK-NOT:     ahead
+  gpu.func @one_ahead_would_be_alone(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : memref<768x64xf16, #gpu.address_space<workgroup>>
+    tl.pipelined %k = %c0 to %n stages(1) {
+      tl.copy %A[%k, %c0] to %s tile(768, 64) : !A to memref<768x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %s to %B[%k, %c0] tile(768, 64) : memref<768x64xf16, #gpu.address_space<workgroup>> to !A
     }
     gpu.return
   }

@@ -40,6 +40,9 @@ public:
   /// The bulk tensor copy engine, as the wgmma pipeline uses it.
   bool hasBulkCopy() const { return capability == 90 && archSpecific; }
 
+  /// `cp.async`.
+  bool hasAsyncCopy() const { return capability >= 80; }
+
   bool hasStmatrix() const { return capability >= 90; }
 
   /// Shared memory that one block may use, in bytes (CUDA programming guide,

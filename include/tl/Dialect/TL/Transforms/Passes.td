@@ -434,6 +434,16 @@ def PlanSharedMemoryPass : Pass<"tl-plan-shared-memory", "::mlir::gpu::GPUModule
   }];
 }
 
+def StartCopiesPass : Pass<"tl-start-copies", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "let loads of tiles go on behind their ops";
+  let description = [{
+    Requires a target, and no `tl.pipe`. Copies from device memory to tiles in
+    shared memory that threads would do by ordinary instructions become `async`
+    (`cp.async`), unless the kernel has groups of copies already. `tl-insert-sync`
+    sees to it that they are waited for.
+  }];
+}
+
 def InsertSyncPass : Pass<"tl-insert-sync", "::mlir::gpu::GPUModuleOp"> {
   let summary = "order conflicting accesses of memory";
   let description = [{
