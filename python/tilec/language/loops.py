@@ -393,7 +393,7 @@ class Pipelined(_OneOp):
     def _build(self, operands: Sequence[Value], body: Block, location: Location) -> None:
         lower, upper, *step = operands
         if step:
-            _ops.scf_for(lower, upper, *step, region=body, location=location)
+            _ops.scf_for(lower, upper, step[0], region=body, location=location)
         else:
             _ops.pipelined(lower, upper, stages=self.stages, body=body, location=location)
 
