@@ -196,6 +196,47 @@ def kept_inside(a):
     return b
 
 
+@T.prim_func
+def parts_beyond(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(32):
+            place, other = A[i] % 16 - 5, A[i + 1] % 16 - 5
+            row = T.alloc_local((7,), "int32")
+            rows = T.alloc_local((3, 4), "int32")
+            square = T.alloc_local((8,), "int32")
+            T.clear(row)
+            T.clear(rows)
+            T.clear(square)
+            T.copy(A[i : i + 3], row[place : place + 3])
+            T.fill(rows[place, :], 1 + i)
+            T.reshape(square, (2, 4))[place, other] = 1 + i
+            T.view(square, dtype="float32")[other + 3] = 1.0
+            for k in T.serial(7):
+                B[i * 27 + k] = row[k]
+            for k in T.serial(12):
+                B[i * 27 + 7 + k] = rows[k // 4, k % 4]
+            for k in T.serial(8):
+                B[i * 27 + 19 + k] = square[k]
+
+
+def parts_inside(a):
+    b = np.zeros(1024, np.int32)
+    for i in range(32):
+        place, other = a[i] % 16 - 5, a[i + 1] % 16 - 5
+        row, rows, square = np.zeros(7, np.int32), np.zeros((3, 4), np.int32), np.zeros((2, 4), np.int32)
+        for k in range(3):
+            if 0 <= place + k < 7:
+                row[place + k] = a[i + k]
+        if 0 <= place < 3:
+            rows[place] = 1 + i
+        if 0 <= place < 2 and 0 <= other < 4:
+            square[place, other] = 1 + i
+        if 0 <= other + 3 < 8:
+            square.reshape(8)[other + 3] = 0x3F800000
+        b[i * 27 : i * 27 + 27] = np.concatenate([row, rows.ravel(), square.ravel()])
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -205,5 +246,6 @@ CASES = {
     "a_variable_of_an_iteration": (variable, varied),
     "loops_of_threads": (loops, looped),
     "what_is_outside_of_an_array_is_not_written": (beyond, kept_inside),
+    "parts_outside_of_an_array_are_not_written": (parts_beyond, parts_inside),
 }
 """By what they show (semantics S3, S4, P3, M2)."""

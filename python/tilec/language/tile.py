@@ -27,7 +27,20 @@ from ..expr import shortened
 from ..packed import Packed
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, cast, condition, difference, expr, index_value, known, simplify, to_index
+from ..values import (
+    Expr,
+    Range,
+    binary,
+    bounded_index,
+    cast,
+    condition,
+    difference,
+    expr,
+    index_value,
+    known,
+    simplify,
+    to_index,
+)
 from .cuts import copy_cut, expect_lengths, fill_cut, is_cut, largest_box, part_for, without_needless_cuts
 from .hints import ignored_options
 from .loops import Else, If, Parallel, copying, serial
@@ -40,6 +53,8 @@ if TYPE_CHECKING:
     from ..buffers import Space
     from ..dtypes import DType
     from ..ir import Value
+    from ..types import Extent
+    from ..values import Number
     from .loops import Loop
 
 # Buffers -------------------------------------------------------------------------------------------------------------
@@ -224,7 +239,9 @@ def copy(
             _copy_elements(from_, to, tile)
         else:
             _convert_elements(from_, to, tile)
-    elif not is_trailing and ("local" in spaces or spaces == ("fragment", "fragment")):
+    elif any(_may_leave_array(side, tile) for side in (from_, to)) or (
+        not is_trailing and ("local" in spaces or spaces == ("fragment", "fragment"))
+    ):
         _copy_elements(from_, to, tile)
     else:
         _ops.copy(from_.buffer.value, _offsets(from_), to.buffer.value, _offsets(to), tile=joint)
@@ -527,6 +544,25 @@ def _is_inside(side: Region, tile: tuple[int, ...]) -> bool:
     )
 
 
+def _may_leave_array(side: Region, tile: tuple[int, ...]) -> bool:
+    """Returns whether a tile of a local array is not seen to be inside: only of single elements the compiler keeps
+    those that are not from being written."""
+    extents = _matches(side, tile)
+    assert extents is not None, "the extents were compared before"
+    return side.buffer.space == "local" and not all(
+        _is_seen_inside(offset, extent, size)
+        for offset, extent, size in zip(side.offsets, extents, side.buffer.shape, strict=True)
+    )
+
+
+def _is_seen_inside(offset: Number | Expr, extent: int, size: Extent) -> bool:
+    """Returns whether so many elements from an offset on are seen to be inside of a dimension."""
+    if isinstance(size, Symbol):
+        return False
+    places = offset.range if isinstance(offset, Expr) else Range.of(int(offset))
+    return places.within(Range(0, size - extent))
+
+
 def _convert_elements(source: Region, target: Region, tile: tuple[int, ...]) -> None:
     """Copies a tile of the last dimensions of both sides, converting each element."""
     with copying(Parallel(*tile)) as loop:
@@ -547,7 +583,7 @@ def _element(side: Region, tile: tuple[int, ...], variables: tuple[Any, ...]) ->
     assert extents is not None, "the extents were compared before"
     remaining = iter(variables)
     return tuple(
-        to_index(offset) if extent == 1 else binary("add", to_index(offset), next(remaining))
+        bounded_index(offset) if extent == 1 else binary("add", bounded_index(offset), next(remaining))
         for offset, extent in zip(side.offsets, extents, strict=True)
     )
 
@@ -760,7 +796,10 @@ def _is_whole_tile(buffer: Any) -> bool:
         is_whole = all(
             buffer.static_extents[d] == buffer.buffer.shape[d] and known(buffer.offsets[d]) == 0 for d in rest
         )
-        has_slots = not slots or buffer.buffer.space in ("shared", "local")
+        # As of an array's elements, of its slots one outside is not written.
+        places = zip(buffer.offsets, buffer.buffer.shape, strict=True)
+        are_inside = all(_is_seen_inside(offset, 1, size) for offset, size in itertools.islice(places, len(slots)))
+        has_slots = not slots or buffer.buffer.space == "shared" or (buffer.buffer.space == "local" and are_inside)
         return is_whole and has_slots and not buffer.buffer.is_view
     return not isinstance(buffer, Buffer) or (buffer.space != "global" and not buffer.is_view)
 

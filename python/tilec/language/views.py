@@ -137,7 +137,8 @@ class View(Buffer):
         is_large = max(math.prod(self._extents), math.prod(self.source.shape)) > _MOST_ELEMENTS
         for given, extent in zip(indices, self._extents, strict=True):
             index = bounded_index(given) if isinstance(given, Expr) else given
-            if self.space == "global":  # what is outside of a tensor is zero
+            # What is outside of a tensor is zero, and of a local array is not written.
+            if self.space in ("global", "local"):
                 is_inside = and_inside(is_inside, index, extent)
             if is_large and isinstance(index, Expr):
                 index = cast(index, dtypes.int64)
