@@ -119,6 +119,49 @@ def test_reductions_of_unsigned_types(run, name, kind, dim, clear):
     np.testing.assert_array_equal(o, expected)
 
 
+@pytest.mark.parametrize("skips", [False, True])
+def test_extremes_of_floats_of_8_bits_keep_infinity(run, skips):
+    """Of tiles and of arrays, with and without NaN; of NaN alone it is what changes no extreme."""
+    small = dtype("float8_e5m2")
+
+    @T.prim_func
+    def program(X: T.Tensor((16, 6), "float8_e5m2"), R: T.Tensor((6, 16), "float8_e5m2")):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((16, 6), "float8_e5m2")
+            T.copy(X, x)
+            for k, kind in enumerate(["max", "min", "absmax"]):
+                o = T.alloc_shared((16, 1), "float8_e5m2")
+                T.reduce(x, o, kind, dim=1, nan_propagate=not skips)
+                T.copy(o[:, 0], R[k, :])
+                for i in T.Parallel(16):
+                    own, one = T.alloc_local((6,), "float8_e5m2"), T.alloc_local((1,), "float8_e5m2")
+                    T.copy(X[i, :], own)
+                    T.reduce(own, one, kind, nan_propagate=not skips)
+                    R[3 + k, i] = one[0]
+
+    numbers = [np.inf, -np.inf, np.nan, 1, -3, 57344, -57344]
+    x = np.random.default_rng(1).choice(numbers, (16, 6))
+    x[0], x[1], x[2] = np.nan, [-np.inf, np.nan] * 3, [np.inf, np.nan] * 3
+    found = np.zeros((6, 16), small)
+    run(program, x.astype(small), found)
+    kinds = [(x, -np.inf, np.maximum), (x, np.inf, np.minimum), (abs(x), 0.0, np.maximum)]
+    expected = [f.reduce(np.where(np.isnan(y) & skips, start, y), 1) for y, start, f in kinds]
+    np.testing.assert_array_equal(found.astype(np.float64), np.stack(expected * 2))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize(("columns", "dim"), [(24, 1), (24, 0), (33, 1), (5, 1), (100, 1)])
+@pytest.mark.parametrize("clear", [True, False])
+def test_a_sum_of_negative_zeros_is_one(run, name, columns, dim, clear):
+    """No sign is lost (F3), nor in rows that are shorter than what threads share."""
+    x = np.full((33, columns), -0.0).astype(dtype(name))
+    x[7, 3] = 0.0
+    o = np.full(33 if dim == 1 else columns, -0.0).astype(dtype(name))
+    run(reduction("sum", 33, columns, dim, name, clear), x, o)
+    positive = np.arange(len(o)) == (7 if dim == 1 else 3)
+    assert_same_floats(o.astype(np.float64), np.where(positive, 0.0, -0.0))
+
+
 def test_a_sum_of_bool_is_refused():
     with pytest.raises(DTypeError, match="`bool` holds no sums: copy it to a tile of `int32` first"):
         reduction("sum", 8, 8, 1, "bool")

@@ -40,6 +40,11 @@ TypedAttr tl::getNeutralElement(ReduceOp reduce, Type type) {
   if (!floatType)
     return builder.getIntegerAttr(
         type, getNeutralInteger(reduce, type.getIntOrFloatBitWidth()));
+  // The negative zero, so that a sum of negative zeros is one.
+  if (kind == ReduceKind::Sum)
+    return builder.getFloatAttr(type,
+                                APFloat::getZero(floatType.getFloatSemantics(),
+                                                 /*Negative=*/true));
   if (kind != ReduceKind::Max && kind != ReduceKind::Min)
     return builder.getZeroAttr(type);
   return builder.getFloatAttr(
