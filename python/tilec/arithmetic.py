@@ -84,7 +84,7 @@ def binary(op: str, left: Any, right: Any) -> Any:
 
 def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     if op in ("min", "max") and (stored := _bytes_of_floats(a, b)) is not None:
-        return _narrowed(binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b))), stored)
+        return narrowed(binary(op, *(cast(cast(v, stored), dtypes.float32) for v in (a, b))), stored)
     dtype = _common_type(op, a, b)
     if op == "xor" and not isinstance(b, Expr) and b == -1 and dtype.kind in ("uint", "bool"):
         b = dtype.range[1]  # what `~` makes
@@ -275,12 +275,12 @@ def has_few_bits(dtype: DType) -> bool:
 
 def exactly(function: Callable[[Expr], Any], number: Expr) -> Any:
     """Returns a function of a float of few bits that gives one of the type's own numbers, found in `float32`."""
-    return _narrowed(function(_typed("Expr", cast(number, dtypes.float32))), number.dtype)
+    return narrowed(function(_typed("Expr", cast(number, dtypes.float32))), number.dtype)
 
 
-def _narrowed(wide: Expr, dtype: DType) -> Any:
-    """Returns a `float32` that is a number of a type of few bits in that type, infinity too, which a conversion makes
-    the greatest number (semantics C2)."""
+def narrowed(wide: Expr, dtype: DType) -> Any:
+    """Returns a `float32` that is a number of another type in that type: of one of few bits infinity too, which a
+    conversion makes the greatest number (semantics C2)."""
     narrow = _typed("Expr", cast(wide, dtype))
     if dtype is not dtypes.float8_e5m2:
         return narrow

@@ -12,6 +12,7 @@ from .arithmetic import (
     float_function,
     has_few_bits,
     is_as_far,
+    narrowed,
     negative,
     operate,
     select,
@@ -29,6 +30,6 @@ operators.provide(arithmetic)
 __all__ = [
     "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index", "cast",
     "common_type", "condition", "difference", "exactly", "expr", "float_function", "greatest", "has_few_bits",
-    "index_value", "is_as_far", "known", "least", "negative", "operate", "select", "simplify", "static_int", "to_index",
-    "truth", "typed", "typed_constant", "unify",
+    "index_value", "is_as_far", "known", "least", "narrowed", "negative", "operate", "select", "simplify", "static_int",
+    "to_index", "truth", "typed", "typed_constant", "unify",
 ]  # fmt: skip

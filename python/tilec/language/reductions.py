@@ -17,7 +17,7 @@ from ..builder import current
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, suggestion
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
-from ..values import Expr, binary, cast, expr, index_value, least, select, static_int, to_index
+from ..values import Expr, binary, cast, expr, index_value, least, narrowed, select, static_int, to_index
 from . import tile
 from .functions import isnan
 from .hints import ignored_options
@@ -149,7 +149,10 @@ def reduce(
         require_same_space(target.buffer, "shared", "fragment", "local")
         wide = _converted(target, target.dtype.value if isinstance(target.dtype, dtypes.Format) else dtypes.float32)
         reduce(buffer, wide, reduce_type, dim, clear, nan_propagate=nan_propagate)
-        tile.copy(wide, target.region)
+        if reduce_type in _EXTREMES and not isinstance(target.dtype, dtypes.Format):
+            _assign_extremes(target, wide)
+        else:
+            tile.copy(wide, target.region)
         return
     if isinstance(source.dtype, dtypes.Format):
         source = _Box(_converted(source, _computed(source.dtype, target.dtype)), "T.reduce")
@@ -185,6 +188,17 @@ def _converted(box: _Box, dtype: DType) -> Buffer:
     made = alloc(box.shape or (1,), dtype, "local" if box.buffer.space == "local" else "fragment")
     tile.copy(box.region, made)
     return made
+
+
+def _assign_extremes(target: _Box, wide: Buffer) -> None:
+    """Assigns numbers of `float32` that are some of the type of `target`, of which a copy would lose infinity."""
+    with contextlib.ExitStack() as nest:
+        if wide.space == "local":
+            position = tuple(nest.enter_context(serial(extent)) for extent in wide.static_shape() or ())
+        else:
+            position = as_tuple(nest.enter_context(Parallel(*wide.shape)))
+        there = position if target.shape else ()
+        target.set(there, narrowed(expr(wide[position]), target.dtype))
 
 
 _KINDS = ("sum", "max", "min", "abssum", "absmax", *_BITS, *_PLACES)
@@ -359,7 +373,8 @@ def _reduce_array(source: _Box, target: _Box, kind: str, dim: int, clear: bool, 
             result = element if result is None else combine(result, element)
         if kind == "absmax" and not clear:
             result = abs(result)
-        target.set(there, cast(result, target.dtype))
+        convert = narrowed if kind in _EXTREMES else cast
+        target.set(there, convert(result, target.dtype))
 
 
 def _wide(dtype: DType) -> DType:
