@@ -181,6 +181,72 @@ gpu.module @phases {
 
 // -----
 
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bars = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// The phase goes on although control leaves the branch, and the loop that is in
+// it: the wait of the next iteration is for a phase that is over.
+gpu.module @branches {
+  gpu.func @in_a_branch(%A: memref<64x64xf16>, %B: memref<64x64xf16>, %n: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p = arith.constant 0 : i32
+    %ring = tl.alloc offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bars
+    %s = tl.slot %ring[%c0] : !ring to !tile
+    scf.for %i = %c0 to %n step %c1 {
+      scf.if %c {
+        scf.for %j = %c0 to %c1 step %c1 {
+          // expected-note @below {{the earlier access is here}}
+          tl.copy %A to %s tile(64, 64) async bulk barrier(%full[%c0] : !bars) : memref<64x64xf16> to !tile
+          tl.wait_barrier %full[%c0] parity(%p) : !bars
+          // expected-error @below {{reads memory that `tl.copy` writes, and nothing waits until it is complete}}
+          tl.copy %s to %B tile(64, 64) : !tile to memref<64x64xf16>
+          gpu.barrier
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!ring = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!bars = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
+
+// What the iterations before left of a number of the loop is asked for in the next
+// one, though not behind the inner loop.
+gpu.module @numbers {
+  gpu.func @in_front_of_a_loop(%A: memref<64x64xf16>, %B: memref<64x64xf16>, %n: index, %m: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p = arith.constant 0 : i32
+    %ring = tl.alloc offset(0) : !ring
+    %full = tl.alloc_barriers arrivals(1) offset(16384) : !bars
+    scf.for %i = %c0 to %n step %c1 iter_args(%slot = %c0, %phase = %p) -> (index, i32) {
+      %s = tl.slot %ring[%slot] : !ring to !tile
+      // expected-note @below {{the earlier access is here}}
+      tl.copy %A to %s tile(64, 64) async bulk barrier(%full[%slot] : !bars) : memref<64x64xf16> to !tile
+      scf.for %j = %c0 to %m step %c1 {
+        gpu.barrier
+      }
+      // The parity is never another one.
+      tl.wait_barrier %full[%slot] parity(%phase) : !bars
+      // expected-error @below {{reads memory that `tl.copy` writes, and nothing waits until it is complete}}
+      tl.copy %s to %B tile(64, 64) : !tile to memref<64x64xf16>
+      gpu.barrier
+      %next = tl.rotate %slot by 1 of 2
+      scf.yield %next, %phase : index, i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 !bars = memref<2x!tl.mbarrier, #gpu.address_space<workgroup>>
 
 gpu.module @forever {

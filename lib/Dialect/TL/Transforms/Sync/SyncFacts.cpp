@@ -56,6 +56,8 @@ void SyncFacts::findEvents(Operation *op) {
     if (auto *access = std::get_if<Access>(&event)) {
       if (isMulticast(op) && access->writes)
         inCluster.insert(getBuffer(access->buffer));
+      if (access->writes)
+        written.insert(getBuffer(access->buffer));
       if (access->proxy == Proxy::Async)
         asyncAccesses.push_back(access);
       if (access->completion != Completion::AtOp)
@@ -137,6 +139,11 @@ unsigned SyncFacts::getWitnesses(Value buffer) const {
   bool isInCluster = llvm::any_of(
       inCluster, [&](Value other) { return shareBytes(buffer, other); });
   return isInCluster ? everyone | getOtherBits(kBlock) : everyone;
+}
+
+bool SyncFacts::isOnlyRead(Value buffer) const {
+  return llvm::none_of(written,
+                       [&](Value other) { return shareBytes(buffer, other); });
 }
 
 const Access *SyncFacts::getWait(Operation *op, Value barrier) {

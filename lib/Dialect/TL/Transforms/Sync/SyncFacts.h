@@ -51,6 +51,9 @@ public:
   /// those that other blocks touch too, the roles of these.
   unsigned getWitnesses(mlir::Value buffer) const;
 
+  /// True if nothing in the kernel writes what `buffer` holds.
+  bool isOnlyRead(mlir::Value buffer) const;
+
   /// That `op` has waited at mbarriers of `barrier`, as an access of them.
   const Access *getWait(mlir::Operation *op, mlir::Value barrier);
 
@@ -80,6 +83,7 @@ private:
   bool canBeKnown(mlir::Value value) const;
 
   llvm::SetVector<mlir::Value> numbers;
+  llvm::SetVector<mlir::Value> written; ///< buffers
   llvm::EquivalenceClasses<const void *> connected;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Access>> waits;
 };

@@ -65,45 +65,62 @@ static bool makesNumbers(Operation *op) {
   return op->getNumRegions() != 0 || isa<RotateOp, NextPhaseOp>(op);
 }
 
-/// The last op of the value's block that has to do with it, directly or by what
-/// is made of it: a view, or a condition that is looked through when a branch
-/// asks for it.
-SyncFlow::LastUse SyncFlow::findLastUse(Value value) {
-  auto [place, isNew] = lastUses.try_emplace(value);
+/// The ops that have to do with the value, directly or by what is made of it: a
+/// view, or a condition that is looked through when a branch asks for it.
+ArrayRef<Operation *> SyncFlow::findUsers(Value value) {
+  auto [place, isNew] = users.try_emplace(value);
   if (!isNew)
     return place->second;
-  LastUse last;
-  Block *block = value.getParentBlock();
   SetVector<Value> made;
   made.insert(value);
+  SmallVector<Operation *> found;
   for (size_t i = 0; i < made.size(); ++i)
     for (Operation *user : made[i].getUsers()) {
       if (!makesNumbers(user))
         made.insert_range(user->getResults());
-      Operation *own = block->findAncestorOpInBlock(*user);
-      if (!last.op || last.op->isBeforeInBlock(own))
-        last = {own, false};
-      last.isInside |= own == last.op && own != user;
+      found.push_back(user);
     }
-  return lastUses[value] = last;
+  return users[value] = std::move(found);
 }
 
-/// True if no op that comes after `op` has to do with the value: they stand in
-/// one block, so that all that comes before it is executed again.
-bool SyncFlow::isDeadBehind(Operation *op, const void *pointer) {
+/// True if what is in `block` may be executed again before control comes to the
+/// start of `scope`, which is around it.
+static bool mayRepeat(Block *block, Block *scope) {
+  for (; block != scope; block = block->getParentOp()->getBlock())
+    if (!isa<scf::IfOp, RoleOp>(block->getParentOp()))
+      return true;
+  return false;
+}
+
+/// True if `user` may be executed after `op`, or with `inside` from where
+/// control has passed into the regions of `op` on, before control comes to the
+/// start of `scope` again. An op with regions looks at its operands before it
+/// executes these.
+static bool mayFollow(Operation *op, bool inside, Operation *user,
+                      Block *scope) {
+  for (Operation *own = op;; own = own->getParentOp()) {
+    Operation *other = own->getBlock()->findAncestorOpInBlock(*user);
+    if (other && other != own)
+      // Roles run at the same time.
+      return own->isBeforeInBlock(other) || isa<RoleOp>(own) ||
+             mayRepeat(own->getBlock(), scope);
+    if (other && other != user && (own == op ? inside : !isa<scf::IfOp>(own)))
+      return true;
+    if (other)
+      return mayRepeat(own->getBlock(), scope);
+  }
+}
+
+/// True if nothing asks for the value any more behind `op`, or with `inside`
+/// from where control has passed into the regions of `op` on.
+bool SyncFlow::isDead(Operation *op, bool inside, const void *pointer) {
   Value value = Value::getFromOpaquePointer(pointer);
-  if (value.getParentBlock() != op->getBlock())
+  Block *scope = value.getParentBlock();
+  if (!scope->findAncestorOpInBlock(*op))
     return false;
-  Operation *last = findLastUse(value).op;
-  return !last || !op->isBeforeInBlock(last);
-}
-
-/// The same, from where control has passed into the regions of `op` on.
-bool SyncFlow::isDeadInside(Operation *op, const void *pointer) {
-  if (!isDeadBehind(op, pointer))
-    return false;
-  LastUse last = findLastUse(Value::getFromOpaquePointer(pointer));
-  return last.op != op || !last.isInside;
+  return llvm::none_of(findUsers(value), [&](Operation *user) {
+    return mayFollow(op, inside, user, scope);
+  });
 }
 
 /// Forgets the numbers that nothing asks for behind `op`, by which states would
@@ -114,16 +131,16 @@ void SyncFlow::dropDead(Operation *op, States &states) {
   States rest;
   for (State &state : states.states) {
     Numbers &numbers = state.numbers;
-    auto isDead = [&](const void *pointer) {
-      return pointer && isDeadBehind(op, pointer);
+    auto drop = [&](const void *pointer) {
+      return pointer && isDead(op, /*inside=*/false, pointer);
     };
-    auto names = [&](const auto &entry) { return isDead(entry.first.first); };
+    auto dropNamed = [&](const auto &entry) { return drop(entry.first.first); };
     std::erase_if(numbers.values,
-                  [&](const auto &entry) { return isDead(entry.first); });
-    std::erase_if(numbers.phases, names);
-    std::erase_if(numbers.turns, names);
+                  [&](const auto &entry) { return drop(entry.first); });
+    std::erase_if(numbers.phases, dropNamed);
+    std::erase_if(numbers.turns, dropNamed);
     std::erase_if(numbers.differences, [&](const auto &entry) {
-      return isDead(entry.first.first) || isDead(entry.first.second);
+      return drop(entry.first.first) || drop(entry.first.second);
     });
     rest.add(std::move(state));
   }
@@ -192,11 +209,8 @@ void SyncFlow::executeFlow(Ops ops, int role, States &states) {
     executed[ops.front()].push_back({std::move(starts), states});
     return;
   }
-  States result;
-  for (State &state : states.states)
-    result.add(isa<scf::IfOp>(ops.front()) ? executeIf(ops, role, state)
-                                           : executeOther(ops, role, state));
-  states = std::move(result);
+  states = isa<scf::IfOp>(ops.front()) ? executeIf(ops, role, states)
+                                       : executeOther(ops, role, states);
 }
 
 /// Region `number` of each of `ops`.
@@ -298,9 +312,19 @@ void SyncFlow::goOn(Ops loops, State &state) const {
   dropTwins(state);
 }
 
+/// Those of `states` that have one of `numbers`.
+static States pick(const States &states, ArrayRef<Numbers> numbers) {
+  States picked;
+  for (const State &state : states.states)
+    if (llvm::is_contained(numbers, state.numbers))
+      picked.states.push_back(state);
+  return picked;
+}
+
 /// The states behind loops, of which a state counts the iterations to come. All
-/// states go through together: they tend to meet at the head. What happens to a
-/// record depends on no other one, so that to join states there loses nothing.
+/// states go through together, round by round: they tend to meet at the heads,
+/// of this loop and of those in it. What happens to a record depends on no
+/// other one, so that to join states there loses nothing.
 States SyncFlow::executeFor(Ops ops, int role, States &starts) {
   Operation *loop = ops.front();
   States heads, after;
@@ -312,67 +336,66 @@ States SyncFlow::executeFor(Ops ops, int role, States &starts) {
       pass(start, each.getInits(), each.getRegionIterArgs(), nullptr);
       // Else each iteration would be executed for every way to begin.
       std::erase_if(start.numbers.values, [&](const auto &entry) {
-        return isDeadInside(op, entry.first);
+        return isDead(op, /*inside=*/true, entry.first);
       });
     }
     heads.add(std::move(start));
   }
   size_t mostStates = kMaxStates * starts.states.size();
-  std::vector<Numbers> worklist;
-  for (const State &head : llvm::reverse(heads.states))
-    worklist.push_back(head.numbers);
-  while (!worklist.empty() && !proof.hasFailed()) {
-    Numbers next = worklist.back();
-    worklist.pop_back();
-    State head = *llvm::find_if(heads.states, [&](const State &state) {
-      return state.numbers == next;
-    });
+  States round = heads;
+  while (!round.states.empty() && !proof.hasFailed()) {
+    States inside;
+    for (State &head : round.states) {
+      auto left = head.numbers.left.find(loop);
+      bool isCounted = left != head.numbers.left.end();
+      if (!isCounted || left->second.low <= 0) {
+        State done = head;
+        leave(ops, done);
+        after.add(std::move(done));
+      }
+      if (isCounted) {
+        left->second.low = std::max<int64_t>(left->second.low, 1);
+        if (left->second.isEmpty())
+          continue;
+      }
+      inside.add(std::move(head));
+    }
+    if (!inside.states.empty())
+      executeRegions(ops, 0, role, inside);
+    std::vector<Numbers> changed;
+    for (State &state : inside.states) {
+      if (auto left = state.numbers.left.find(loop);
+          left != state.numbers.left.end())
+        left->second = limit(left->second.plus(-1));
+      goOn(ops, state);
+      if (State *head = heads.add(std::move(state)))
+        changed.push_back(head->numbers);
+    }
     if (heads.states.size() > mostStates) {
       proof.fail(loop, kTooManyStates);
       break;
     }
-    auto left = head.numbers.left.find(loop);
-    bool isCounted = left != head.numbers.left.end();
-    if (!isCounted || left->second.low <= 0) {
-      State done = head;
-      leave(ops, done);
-      after.add(std::move(done));
-    }
-    if (isCounted) {
-      left->second.low = std::max<int64_t>(left->second.low, 1);
-      if (left->second.isEmpty())
-        continue;
-    }
-    States inside;
-    inside.add(std::move(head));
-    executeRegions(ops, 0, role, inside);
-    for (State &state : inside.states) {
-      if (isCounted) {
-        Interval &toCome = state.numbers.left[loop];
-        toCome = limit(toCome.plus(-1));
-      }
-      goOn(ops, state);
-      if (State *changed = heads.add(std::move(state)))
-        worklist.push_back(changed->numbers);
-    }
+    round = pick(heads, changed);
   }
   return after;
 }
 
 /// One or both of the branches.
-States SyncFlow::executeIf(Ops ops, int role, State &start) {
+States SyncFlow::executeIf(Ops ops, int role, States &starts) {
   Value condition = cast<scf::IfOp>(ops.front()).getCondition();
   bool matters = llvm::any_of(
       ops, [&](Operation *op) { return asynchronous.contains(op); });
   States after;
-  std::optional<int64_t> number = proof.getNumber(start, condition);
   for (bool holds : {true, false}) {
-    State state = start;
-    if ((number && *number != holds) ||
-        (!number && matters && !assume(state, leaders, condition, holds)))
-      continue;
     States inside;
-    inside.add(std::move(state));
+    for (State state : starts.states) {
+      std::optional<int64_t> number = proof.getNumber(state, condition);
+      if (number ? *number == holds
+                 : !matters || assume(state, leaders, condition, holds))
+        inside.add(std::move(state));
+    }
+    if (inside.states.empty())
+      continue;
     unsigned taken = holds ? 0 : 1;
     executeRegions(ops, taken, role, inside);
     for (Operation *op : ops) {
@@ -392,14 +415,14 @@ States SyncFlow::executeIf(Ops ops, int role, State &start) {
 }
 
 /// Any other control flow: all of its edges are taken.
-States SyncFlow::executeOther(Ops ops, int role, State &start) {
+States SyncFlow::executeOther(Ops ops, int role, States &starts) {
   Operation *op = ops.front();
   // Ops of one kind have the same edges, in one order.
   SmallVector<SmallVector<FlowEdge>> flows =
       llvm::map_to_vector(ops, [](Operation *each) { return getFlow(each); });
   llvm::SmallMapVector<Region *, States, 2> heads;
   States after;
-  SmallVector<std::pair<Region *, Numbers>> worklist;
+  llvm::SmallMapVector<Region *, std::vector<Numbers>, 2> changed;
   auto follow = [&](Region *from, const State &state) {
     for (auto [number, edge] : llvm::enumerate(flows.front())) {
       if (edge.from != from)
@@ -419,22 +442,21 @@ States SyncFlow::executeOther(Ops ops, int role, State &start) {
       dropTwins(next);
       if (!edge.to)
         after.add(std::move(next));
-      else if (State *changed = heads[edge.to].add(std::move(next)))
-        worklist.push_back({edge.to, changed->numbers});
+      else if (State *head = heads[edge.to].add(std::move(next)))
+        changed[edge.to].push_back(head->numbers);
     }
   };
-  follow(nullptr, start);
-  while (!worklist.empty() && !proof.hasFailed()) {
-    auto [region, numbers] = worklist.pop_back_val();
-    States &known = heads[region];
-    if (known.states.size() > kMaxStates) {
+  for (const State &start : starts.states)
+    follow(nullptr, start);
+  size_t mostStates = kMaxStates * starts.states.size();
+  while (!changed.empty() && !proof.hasFailed()) {
+    auto [region, numbers] = std::move(changed.back());
+    changed.pop_back();
+    if (heads[region].states.size() > mostStates) {
       proof.fail(op, kTooManyStates);
       break;
     }
-    States inside;
-    inside.add(*llvm::find_if(known.states, [&](const State &state) {
-      return state.numbers == numbers;
-    }));
+    States inside = pick(heads[region], numbers);
     executeRegions(ops, region->getRegionNumber(), role, inside);
     for (const State &state : inside.states)
       follow(region, state);

@@ -44,21 +44,14 @@ private:
   Interval limit(Interval left) const;
   void leave(Ops loops, State &state) const;
   void goOn(Ops loops, State &state) const;
-  States executeIf(Ops ops, int role, State &start);
-  States executeOther(Ops ops, int role, State &start);
+  States executeIf(Ops ops, int role, States &starts);
+  States executeOther(Ops ops, int role, States &starts);
 
   void pass(State &state, mlir::ValueRange values, mlir::ValueRange arguments,
             mlir::Region *left) const;
 
-  /// An op, or null, and whether the use is in its regions.
-  struct LastUse {
-    mlir::Operation *op = nullptr;
-    bool isInside = false;
-  };
-
-  LastUse findLastUse(mlir::Value value);
-  bool isDeadBehind(mlir::Operation *op, const void *pointer);
-  bool isDeadInside(mlir::Operation *op, const void *pointer);
+  llvm::ArrayRef<mlir::Operation *> findUsers(mlir::Value value);
+  bool isDead(mlir::Operation *op, bool inside, const void *pointer);
   void dropDead(mlir::Operation *op, States &states);
 
   /// What came of a loop.
@@ -76,8 +69,8 @@ private:
   /// What is around asynchronous ops: how often that is executed matters.
   llvm::DenseSet<mlir::Operation *> asynchronous;
   Leaders leaders;
-  /// Of values: the last op of their block that has to do with them.
-  llvm::DenseMap<mlir::Value, LastUse> lastUses;
+  /// Of values: the ops that have to do with them.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> users;
 };
 
 } // namespace tl::sync

@@ -20,7 +20,7 @@ struct PhaseName {
   int64_t index, parity;
   bool inOthers = false; ///< the phases of the same name in other blocks
 
-  bool operator==(const PhaseName &) const = default;
+  auto operator<=>(const PhaseName &) const = default;
 };
 
 /// An access that has happened.
@@ -40,7 +40,8 @@ struct Record {
   /// The barrier's index and the parity of the phase that it is part of.
   std::optional<std::pair<int64_t, int64_t>> phase = std::nullopt;
   int role = -1; ///< that did it; -1 for the block
-  /// Whoever waits for one of these will know.
+  /// Whoever waits for one of these will know. Sorted: the order in which they
+  /// came does not matter, and is another one on each way through a kernel.
   std::vector<PhaseName> told = {};
 
   bool operator==(const Record &) const = default;

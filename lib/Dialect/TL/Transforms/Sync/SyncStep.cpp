@@ -103,6 +103,9 @@ void SyncStep::addRecord(const Access &access) {
   if (!space || *space == Space::Private ||
       (*space == Space::Fragment && isOver))
     return;
+  // Nor does it matter when a tensor is read that nobody writes.
+  if (*space == Space::Global && facts.isOnlyRead(access.buffer))
+    return;
   Record record{.op = op,
                 .access = &access,
                 .trace = Trace(access.footprint),
@@ -254,8 +257,9 @@ void SyncStep::tell(const Sync &sync, int64_t index) {
     unsigned witnesses = facts.getWitnesses(record.access->buffer);
     bool isNews = ((record.known | getOwn()) & witnesses) != witnesses;
     auto add = [&](const PhaseName &name) {
-      if (isNews && !llvm::is_contained(record.told, name))
-        record.told.push_back(name);
+      auto place = llvm::lower_bound(record.told, name);
+      if (isNews && (place == record.told.end() || *place != name))
+        record.told.insert(place, name);
     };
     if (mayTell || (isInCluster && mayOthersTell))
       add(here);
@@ -338,16 +342,16 @@ void SyncStep::learn(const PhaseName &phase) {
   inOthers.inOthers = true;
   for (Record &record : state.records) {
     auto take = [&](const PhaseName &name, unsigned bits) {
-      auto told = llvm::find(record.told, name);
-      if (told == record.told.end())
+      auto place = llvm::lower_bound(record.told, name);
+      if (place == record.told.end() || *place != name)
         return;
+      record.told.erase(place);
       record.known |= bits;
-      record.told.erase(told);
     };
     take(phase, getOwn());
     take(inOthers, getOthers());
     unsigned witnesses = facts.getWitnesses(record.access->buffer);
-    if (((record.known | facts.getBits(record.role)) & witnesses) == witnesses)
+    if ((record.known & witnesses) == witnesses)
       record.told.clear();
   }
 }

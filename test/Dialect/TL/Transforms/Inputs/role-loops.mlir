@@ -5,6 +5,7 @@
 !I = memref<64xi32>
 !tile = memref<64x64xf16, #gpu.address_space<workgroup>>
 !acc = memref<64x64xf32, #tl.fragment>
+!factor = memref<64x64xf16, #tl.fragment>
 
 gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Two loops, one after the other.
@@ -87,6 +88,46 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
       }
     }
     tl.copy %acc to %C[%c0, %c0] tile(64, 64) : !acc to !C
+    gpu.return
+  }
+
+  // The second product of an iteration is done in the next one, of two loops behind each other over the same tiles, which
+  // run again for each tile of a block.
+  gpu.func @late(%A: !A {tl.align = 16 : i64}, %C: !C {tl.align = 16 : i64}, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %q = tl.alloc : !tile
+    %a = tl.alloc : !tile
+    %b = tl.alloc : !tile
+    %s = tl.alloc : !acc
+    %p = tl.alloc : !factor
+    %acc = tl.alloc : !acc
+    scf.for %i = %c0 to %m step %c1 {
+      %ii = arith.muli %i, %c64 : index
+      tl.copy %A[%ii, %c0] to %q tile(64, 64) : !A to !tile
+      tl.fill %acc, %zero : !acc
+      tl.pipelined %k = %c0 to %i stages(3) {
+        %kk = arith.muli %k, %c64 : index
+        tl.copy %A[%c0, %kk] to %a tile(64, 64) : !A to !tile
+        tl.copy %A[%kk, %c0] to %b tile(64, 64) : !A to !tile
+        tl.fill %s, %zero : !acc
+        tl.gemm %q, %a, %s transpose_b policy(full_row) : !tile, !tile, !acc
+        tl.copy %s to %p tile(64, 64) : !acc to !factor
+        tl.gemm %p, %b, %acc policy(full_row) : !factor, !tile, !acc
+      }
+      tl.pipelined %k = %c0 to %n stages(3) {
+        %kk = arith.muli %k, %c64 : index
+        tl.copy %A[%kk, %kk] to %a tile(64, 64) : !A to !tile
+        tl.copy %A[%c64, %kk] to %b tile(64, 64) : !A to !tile
+        tl.fill %s, %zero : !acc
+        tl.gemm %q, %a, %s transpose_b policy(full_row) : !tile, !tile, !acc
+        tl.copy %s to %p tile(64, 64) : !acc to !factor
+        tl.gemm %p, %b, %acc policy(full_row) : !factor, !tile, !acc
+      }
+      tl.copy %acc to %C[%ii, %c0] tile(64, 64) : !acc to !C
+    }
     gpu.return
   }
 }
