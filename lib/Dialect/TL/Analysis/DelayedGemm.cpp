@@ -40,10 +40,20 @@
 using namespace mlir;
 using namespace tl;
 
-static bool isAsync(GemmOp gemm) {
+bool tl::isAsync(GemmOp gemm) {
   return gemm.getPlan() &&
          gemm.getPlan()->getInstruction() == Instruction::WGMMA;
 }
+
+namespace {
+/// What is known of a loop, or expected of it.
+struct Facts {
+  PipelinedOp loop;
+  std::optional<CopyEngine> engine;
+  ArrayRef<CopyOp> copies; ///< that run ahead
+  function_ref<bool(GemmOp)> isAsync;
+};
+} // namespace
 
 /// True if `op`, or an op in it, has `buffer` or a view of it as an operand;
 /// with `onlyWrites`, if it may write it.
@@ -72,17 +82,20 @@ static bool conflicts(Operation *op, GemmOp gemm) {
 }
 
 /// What the loop does when its copies run ahead, in order.
-static SmallVector<Operation *> getStatements(PipelinedOp loop) {
+static SmallVector<Operation *> getStatements(const Facts &facts) {
   SmallVector<Operation *> statements;
+  PipelinedOp loop = facts.loop;
   for (Operation &op : loop.getBody().front().without_terminator())
-    if (auto copy = dyn_cast<CopyOp>(op); !copy || !runsAhead(copy))
+    if (auto copy = dyn_cast<CopyOp>(op);
+        !copy || !llvm::is_contained(facts.copies, copy))
       statements.push_back(&op);
   return statements;
 }
 
 /// The first of `statements` that uses what an asynchronous gemm among them has
 /// computed; null if none does.
-static Operation *findFirstUse(ArrayRef<Operation *> statements) {
+static Operation *findFirstUse(ArrayRef<Operation *> statements,
+                               function_ref<bool(GemmOp)> isAsync) {
   SmallVector<Value> started;
   for (Operation *op : statements) {
     auto gemm = dyn_cast<GemmOp>(op);
@@ -97,19 +110,19 @@ static Operation *findFirstUse(ArrayRef<Operation *> statements) {
 }
 
 /// True if a copy that runs ahead fills `buffer`.
-static bool isFilledAhead(PipelinedOp loop, Value buffer) {
-  return llvm::any_of(loop.getBody().getOps<CopyOp>(), [&](CopyOp copy) {
-    return runsAhead(copy) && copy.getTarget() == buffer;
-  });
+static bool isFilledAhead(const Facts &facts, Value buffer) {
+  return llvm::any_of(facts.copies,
+                      [&](CopyOp copy) { return copy.getTarget() == buffer; });
 }
 
 /// Why `gemm`, the last one of the loop, must be done before the next iteration
 /// comes to `next`; empty if it need not.
-static std::string whyNotDelayed(PipelinedOp loop, GemmOp gemm,
+static std::string whyNotDelayed(const Facts &facts, GemmOp gemm,
                                  Operation *next) {
-  SmallVector<Operation *> statements = getStatements(loop);
+  PipelinedOp loop = facts.loop;
+  SmallVector<Operation *> statements = getStatements(facts);
   auto at = llvm::find(statements, gemm);
-  if (getEngine(loop) != CopyEngine::Bulk)
+  if (facts.engine != CopyEngine::Bulk)
     return "the loop's copies do not use the bulk copy engine";
   for (Value operand : {gemm.getA(), gemm.getB(), gemm.getAcc()})
     if (loop.getBody().isAncestor(operand.getParentRegion()))
@@ -126,7 +139,7 @@ static std::string whyNotDelayed(PipelinedOp loop, GemmOp gemm,
   }
   SmallVector<Value> late;
   for (Value operand : {gemm.getA(), gemm.getB()})
-    if (isFilledAhead(loop, operand))
+    if (isFilledAhead(facts, operand))
       late.push_back(operand);
   if (late.empty())
     return "no copy that runs ahead fills its operands";
@@ -134,10 +147,9 @@ static std::string whyNotDelayed(PipelinedOp loop, GemmOp gemm,
     for (Operation *op : statements)
       if (op != gemm && touches(op, buffer, /*onlyWrites=*/false))
         return "another statement reads the tile that is copied for it";
-  bool hasOthers =
-      llvm::any_of(loop.getBody().getOps<CopyOp>(), [&](CopyOp copy) {
-        return runsAhead(copy) && !llvm::is_contained(late, copy.getTarget());
-      });
+  bool hasOthers = llvm::any_of(facts.copies, [&](CopyOp copy) {
+    return !llvm::is_contained(late, copy.getTarget());
+  });
   if (!hasOthers)
     return "no copy that runs ahead is for the products before it";
   bool hasInner = loop.getBody()
@@ -146,25 +158,40 @@ static std::string whyNotDelayed(PipelinedOp loop, GemmOp gemm,
   return hasInner ? "the loop has another pipelined loop in it" : "";
 }
 
-std::optional<DelayedGemm> DelayedGemm::of(PipelinedOp loop,
-                                           std::string &reason) {
+static std::optional<DelayedGemm> find(const Facts &facts,
+                                       std::string &reason) {
   reason.clear();
-  SmallVector<Operation *> statements = getStatements(loop);
+  SmallVector<Operation *> statements = getStatements(facts);
   GemmOp last;
   for (Operation *op : statements)
     if (auto gemm = dyn_cast<GemmOp>(op))
       last = gemm;
-  if (!last || !isAsync(last))
+  if (!last || !facts.isAsync(last))
     return std::nullopt;
   // What comes before it, for otherwise its own product would be waited for.
   auto at = llvm::find(statements, last);
-  Operation *next = findFirstUse(ArrayRef(statements.begin(), at));
+  Operation *next =
+      findFirstUse(ArrayRef(statements.begin(), at), facts.isAsync);
   if (!next)
     return std::nullopt;
-  reason = whyNotDelayed(loop, last, next);
+  reason = whyNotDelayed(facts, last, next);
   if (!reason.empty())
     return std::nullopt;
   auto end = llvm::find_if(ArrayRef(llvm::find(statements, next), at),
                            [&](Operation *op) { return conflicts(op, last); });
   return DelayedGemm{last, next, end == at ? nullptr : *end};
+}
+
+std::optional<DelayedGemm> DelayedGemm::of(PipelinedOp loop,
+                                           std::string &reason) {
+  SmallVector<CopyOp> copies(
+      llvm::make_filter_range(loop.getBody().getOps<CopyOp>(), runsAhead));
+  return find({loop, getEngine(loop), copies, tl::isAsync}, reason);
+}
+
+std::optional<DelayedGemm>
+DelayedGemm::expect(PipelinedOp loop, CopyEngine engine,
+                    ArrayRef<CopyOp> copies, function_ref<bool(GemmOp)> isAsync,
+                    std::string &reason) {
+  return find({loop, engine, copies, isAsync}, reason);
 }

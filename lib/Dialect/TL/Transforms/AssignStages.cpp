@@ -23,6 +23,7 @@
 #include "tl/Dialect/TL/Analysis/ProducerSlice.h"
 #include "tl/Dialect/TL/Analysis/Registers.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
+#include "tl/Dialect/TL/Analysis/Rings.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/Analysis/SharedLives.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -49,24 +50,11 @@ static remark::RemarkOpts remarkOptions() {
   return remark::RemarkOpts::name("pipeline").category(DEBUG_TYPE);
 }
 
-/// What mbarriers, and the alignment of tiles, may need of shared memory.
-static constexpr int64_t kReservedBytes = 1024;
 /// Registers that a thread needs for addresses and the like; fewer if most of
 /// the fragments are not alive at once. A multiprocessor has four parts, each
 /// with the registers of its own warps, so that a warp more costs as many as
 /// four.
 static constexpr int64_t kOtherRegisters = 40, kOtherRegistersIfLate = 20;
-
-/// True if a slot and its phase can be carried to where the loop stands from
-/// the kernel's start: a second run of the loop must know where the first one
-/// stopped.
-static bool canCarryPhase(PipelinedOp loop) {
-  for (Operation *parent = loop->getParentOp(); !isa<gpu::GPUFuncOp>(parent);
-       parent = parent->getParentOp())
-    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, PipelinedOp>(parent))
-      return false;
-  return true;
-}
 
 /// The engine for all copies of a loop; says in a remark why it is not the bulk
 /// copy engine, if the target has one.
@@ -135,7 +123,7 @@ static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
   for (CopyOp copy : copies)
     after += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
   int64_t blocks = countBlocks(kernel, before, target);
-  if (after + kReservedBytes > target.getSharedMemoryLimit() ||
+  if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
       countBlocks(kernel, after, target) < std::min(blocks, kEnoughBlocks))
     return;
   loop.setStages(2);
@@ -189,44 +177,25 @@ static bool hasLateGemm(PipelinedOp loop) {
                       [](GemmOp gemm) { return gemm->hasAttr(kDelayedAttr); });
 }
 
-/// The tiles that `loop` fills ahead.
-static SmallVector<Value> getTiles(PipelinedOp loop) {
-  SmallVector<Value> tiles;
-  for (auto copy : loop.getBody().getOps<CopyOp>())
-    if (runsAhead(copy))
-      tiles.push_back(copy.getTarget());
-  llvm::sort(tiles, [](Value a, Value b) {
-    return a.getAsOpaquePointer() < b.getAsOpaquePointer();
-  });
-  return tiles;
-}
-
-/// True if the two fill the same tiles by the same engine: in as many slots
-/// they have them in common (tl-expand-pipeline).
-static bool canShareSlots(PipelinedOp a, PipelinedOp b) {
-  return getEngine(a) && getEngine(a) == getEngine(b) &&
-         getTiles(a) == getTiles(b);
-}
-
 /// Has loops over the same tiles run ahead as far as the farthest of them: in
 /// slots of their own they would take more shared memory, by as much as the
-/// others have. Not where something else may keep their slots apart.
+/// others have. Not where something else keeps their slots apart.
 static void shareSlots(gpu::GPUFuncOp kernel) {
-  SmallVector<PipelinedOp> loops;
-  kernel.walk([&](PipelinedOp loop) {
-    if (!hasLateGemm(loop) && llvm::none_of(getTiles(loop), [](Value tile) {
-          return cast<MemRefType>(tile.getType()).getElementType().isF32();
-        }))
-      loops.push_back(loop);
-  });
-  for (PipelinedOp loop : loops)
-    for (PipelinedOp other : loops)
-      if (loop.getStages() < other.getStages() && canShareSlots(loop, other)) {
-        remark::passed(loop.getLoc(), remarkOptions())
-            << "loop runs ahead in " + std::to_string(other.getStages()) +
-                   " slots, as another one over its tiles does";
-        loop.setStages(other.getStages());
-      }
+  SmallVector<Rings> all = findRings(kernel);
+  for (Rings &rings : all) {
+    int64_t most = rings.tiles.stages;
+    for (const Rings &other : all)
+      if (rings.tiles.isEqualButForStages(other.tiles))
+        most = std::max(most, other.tiles.stages);
+    if (most == rings.tiles.stages)
+      continue;
+    for (PipelinedOp loop : rings.loops) {
+      remark::passed(loop.getLoc(), remarkOptions())
+          << "loop runs ahead in " + std::to_string(most) +
+                 " slots, as another one over its tiles does";
+      loop.setStages(most);
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,22 +214,12 @@ static constexpr int64_t kMinWarpGroups = 2, kMinStages = 3,
                          kMinStagesIfLate = 2;
 static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
 
-/// Bytes of shared memory that the copies of loops fill, in all their slots.
-static int64_t getRingBytes(ArrayRef<PipelinedOp> loops) {
+/// Bytes of shared memory that bulk copies fill, in all slots.
+static int64_t getBulkBytes(ArrayRef<Rings> all) {
   int64_t bytes = 0;
-  for (size_t i = 0; i < loops.size(); ++i) {
-    PipelinedOp loop = loops[i];
-    bool isShared = llvm::any_of(loops.take_front(i), [&](PipelinedOp before) {
-      return before.getStages() == loop.getStages() &&
-             hasLateGemm(before) == hasLateGemm(loop) &&
-             canShareSlots(before, loop);
-    });
-    if (isShared)
-      continue;
-    for (Value tile : getTiles(loop))
-      bytes += getSharedBytes(tile.getDefiningOp<AllocOp>()) *
-               static_cast<int64_t>(loop.getStages());
-  }
+  for (const Rings &rings : all)
+    if (rings.tiles.engine == CopyEngine::Bulk)
+      bytes += rings.getBytes();
   return bytes;
 }
 
@@ -282,15 +241,24 @@ static Operation *getTop(Operation *op) {
       .findAncestorOpInBlock(*op);
 }
 
-/// True if shared memory holds rings of so many bytes, which a thread of its
+/// The rings in which `loop` fills `tile` ahead, or null.
+static const Rings *getRings(ArrayRef<Rings> all, Value tile,
+                             PipelinedOp loop) {
+  const Rings *found = llvm::find_if(all, [&](const Rings &rings) {
+    return rings.tiles.contains(tile) && llvm::is_contained(rings.loops, loop);
+  });
+  return found == all.end() ? nullptr : found;
+}
+
+/// True if shared memory holds the rings of bulk copies, which a thread of its
 /// own fills from the kernel's start on, beside all that is there until the
 /// last of `loops` has ended.
 static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
-                       int64_t ringBytes, const Target &target) {
+                       ArrayRef<Rings> all, const Target &target) {
   Operation *first = getTop(loops.front()), *last = getTop(loops.back());
   SharedLives lives = findSharedLives(kernel);
+  int64_t ringBytes = getBulkBytes(all), before = ringBytes;
   SmallVector<int64_t> held(lives.steps.size(), ringBytes);
-  int64_t before = ringBytes;
   for (const SharedLife &life : lives.buffers) {
     auto alloc = dyn_cast<AllocOp>(life.alloc);
     if (!alloc)
@@ -301,15 +269,10 @@ static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
       Operation *op = lives.steps[step];
       // What loops fill ahead is in their rings.
       auto loop = op->getParentOfType<PipelinedOp>();
-      bool isInRing =
-          loop && llvm::any_of(alloc->getUsers(), [&](Operation *user) {
-            auto copy = dyn_cast<CopyOp>(user);
-            return copy && runsAhead(copy) && copy.getTarget() == alloc &&
-                   user->getParentOp() == loop;
-          });
-      if (isInRing && getEngine(loop) == CopyEngine::Bulk)
+      const Rings *rings = getRings(all, alloc, loop);
+      if (rings && rings->tiles.engine == CopyEngine::Bulk)
         continue;
-      held[step] += isInRing ? bytes * loop.getStages() : bytes;
+      held[step] += rings ? bytes * rings->tiles.stages : bytes;
       isBefore |= getTop(op)->isBeforeInBlock(first);
     }
     // Tiles that are copied once are started with the rings.
@@ -319,16 +282,16 @@ static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
   for (auto [op, bytes] : llvm::zip_equal(lives.steps, held))
     if (!last->isBeforeInBlock(getTop(op)))
       most = std::max(most, bytes);
-  return most + kReservedBytes <= target.getSharedMemoryLimit();
+  return most + kReservedSharedBytes <= target.getSharedMemoryLimit();
 }
 
-/// `tl.specialize`, if a thread of its own for the copies of `loops` promises
-/// anything; else null.
+/// `tl.specialize`, if a thread of its own for the copies of `loops`, into
+/// slots of so many `bytes`, promises anything; else null.
 static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
-                                  ArrayRef<PipelinedOp> loops,
+                                  ArrayRef<PipelinedOp> loops, int64_t bytes,
                                   const Target &target,
                                   bool canChangeRegisters) {
-  int64_t threads = getNumThreads(kernel), bytes = getRingBytes(loops);
+  int64_t threads = getNumThreads(kernel);
   bool isLate = llvm::any_of(loops, hasLateGemm);
   for (PipelinedOp loop : loops)
     if (loop.getStages() < (hasLateGemm(loop) ? kMinStagesIfLate : kMinStages))
@@ -377,11 +340,12 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target,
   if (loops.empty() || kernel->hasAttr(kSpecializeAttr) ||
       !kernel.getKnownBlockSize())
     return;
-  Attribute specialize =
-      chooseSpecialize(kernel, loops, target, canChangeRegisters);
+  SmallVector<Rings> all = findRings(kernel);
+  Attribute specialize = chooseSpecialize(kernel, loops, getBulkBytes(all),
+                                          target, canChangeRegisters);
   if (!specialize)
     return;
-  if (!fitsBeside(kernel, loops, getRingBytes(loops), target)) {
+  if (!fitsBeside(kernel, loops, all, target)) {
     remark::missed(loops.front().getLoc(), remarkOptions())
         << "no thread of its own starts the kernel's copies: what is in shared "
            "memory before the loop is under way would not fit beside it";
@@ -423,7 +387,7 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
         return signalPassFailure();
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      if (getClusterSize(kernel) == 1)
+      if (sharesSlots(kernel))
         shareSlots(kernel);
       if (!meetsInCluster(kernel)) {
         chooseRoles(kernel, *target, registers);

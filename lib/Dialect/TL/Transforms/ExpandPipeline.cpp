@@ -75,6 +75,7 @@
 
 #include "SlotPromotion.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
+#include "tl/Dialect/TL/Analysis/Rings.h"
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -107,28 +108,9 @@ using namespace tl;
 
 namespace {
 
-/// What a loop fills ahead, and how. Loops of which all of this is the same,
-/// one behind the other, have their pipes in common.
-struct Tiles {
-  struct Tile {
-    const void *buffer;
-    bool isForDelayed; ///< for the gemm that is done an iteration late
-    bool isMulticast;  ///< blocks of a cluster fetch it together
-    bool isRounded;    ///< on the way, which other readers would see
-    auto operator<=>(const Tile &) const = default;
-  };
-
-  CopyEngine engine;
-  int64_t stages;
-  SmallVector<Tile> tiles; ///< in an order that serves comparison only
-
-  static Tiles of(PipelinedOp loop);
-  bool operator==(const Tiles &) const = default;
-};
-
 /// The pipes of loops over the same tiles.
 struct CommonPipes {
-  Tiles tiles;
+  LoopTiles tiles;
   Value main, late;                    ///< `late` is for the delayed gemm
   llvm::MapVector<Value, Value> rings; ///< of buffers
   SmallVector<Value> first;            ///< slot, and phase of bulk copies
@@ -139,42 +121,10 @@ struct CommonPipes {
 
 } // namespace
 
-static std::optional<DelayedGemm> findDelayed(PipelinedOp loop) {
-  std::string reason;
-  std::optional<DelayedGemm> found = DelayedGemm::of(loop, reason);
-  return found && found->gemm->hasAttr(kDelayedAttr) ? found : std::nullopt;
-}
-
 /// True if the copy is for the gemm that is done an iteration late.
 static bool isForDelayed(CopyOp copy, std::optional<DelayedGemm> delayed) {
   return delayed && (copy.getTarget() == delayed->gemm.getA() ||
                      copy.getTarget() == delayed->gemm.getB());
-}
-
-/// True if `wgmma` alone reads the f32 that `copy` fills in `loop`: so
-/// tl-round-factors can have the engine round it, if the ring has no other
-/// readers either.
-static bool canBeRounded(CopyOp copy, PipelinedOp loop) {
-  Value tile = copy.getTarget();
-  return cast<MemRefType>(tile.getType()).getElementType().isF32() &&
-         llvm::all_of(tile.getUsers(), [&](Operation *user) {
-           auto gemm = dyn_cast<GemmOp>(user);
-           return user == copy || !loop->isProperAncestor(user) ||
-                  (gemm && gemm.getPlan() &&
-                   gemm.getPlan()->getInstruction() == Instruction::WGMMA);
-         });
-}
-
-Tiles Tiles::of(PipelinedOp loop) {
-  Tiles found{*getEngine(loop), static_cast<int64_t>(loop.getStages()), {}};
-  std::optional<DelayedGemm> delayed = findDelayed(loop);
-  for (auto copy : loop.getBody().getOps<CopyOp>())
-    if (runsAhead(copy))
-      found.tiles.push_back({copy.getTarget().getAsOpaquePointer(),
-                             isForDelayed(copy, delayed), copy.getMulticast(),
-                             canBeRounded(copy, loop)});
-  llvm::sort(found.tiles);
-  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -721,11 +671,11 @@ static PipelinedOp findLoop(Operation *root) {
 
 /// True if a loop that is still to be expanded, other than `except`, fills
 /// `tiles`.
-static bool isFilledLater(const Tiles &tiles, Operation *root,
+static bool isFilledLater(const LoopTiles &tiles, Operation *root,
                           PipelinedOp except = nullptr) {
   return root
       ->walk([&](PipelinedOp loop) {
-        return loop != except && getEngine(loop) && Tiles::of(loop) == tiles
+        return loop != except && getEngine(loop) && LoopTiles::of(loop) == tiles
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -751,7 +701,7 @@ private:
         makeSerial(loop);
         continue;
       }
-      CommonPipes &pipes = findPipes(Tiles::of(loop), known);
+      CommonPipes &pipes = findPipes(LoopTiles::of(loop), known);
       bool isAgain = loop->getParentOfType<LoopLikeOpInterface>() ||
                      isFilledLater(pipes.tiles, kernel, loop);
       Expander(loop, pipes).run(isAgain);
@@ -766,7 +716,7 @@ private:
 
   /// Those of `known` for `tiles`; new ones, which are empty, if there are
   /// none.
-  static CommonPipes &findPipes(const Tiles &tiles,
+  static CommonPipes &findPipes(const LoopTiles &tiles,
                                 std::list<CommonPipes> &known) {
     for (CommonPipes &pipes : known)
       if (pipes.tiles == tiles)

@@ -23,6 +23,7 @@
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/Rings.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
@@ -43,10 +44,6 @@ using namespace mlir;
 using namespace tl;
 
 static constexpr int64_t kSectorBytes = 32;
-
-/// What the kernel's mbarriers, and the alignment of its tiles, may need beside
-/// these.
-static constexpr int64_t kReservedBytes = 1024;
 
 static bool isAccumulator(Value fragment) {
   return llvm::any_of(fragment.getUsers(), [&](Operation *user) {
@@ -101,59 +98,24 @@ static bool mayHold(ArrayRef<Operation *> users, Operation *store) {
   return before && after;
 }
 
-/// Whether `user` is a copy to `buffer` that a loop may have run ahead.
-static bool fills(Operation *user, AllocOp buffer) {
-  auto copy = dyn_cast<CopyOp>(user);
-  return copy && copy.getTarget() == buffer.getResult() &&
-         isa<PipelinedOp>(user->getParentOp());
-}
-
-namespace {
-/// What loops have in common that have one ring of a tile.
-struct Ring {
-  int64_t stages;
-  bool isBulk; ///< as far as is known
-  SmallVector<const void *> tiles;
-
-  static Ring of(PipelinedOp loop) {
-    Ring ring{static_cast<int64_t>(loop.getStages()), true, {}};
-    for (auto copy : loop.getBody().getOps<CopyOp>()) {
-      if (!isInSpace(copy.getSource(), Space::Global) ||
-          !isInSpace(copy.getTarget(), Space::Shared))
-        continue;
-      ring.isBulk &= isInReach(copy);
-      ring.tiles.push_back(copy.getTarget().getAsOpaquePointer());
-    }
-    llvm::sort(ring.tiles);
-    return ring;
-  }
-
-  bool operator==(const Ring &) const = default;
-};
-} // namespace
-
 /// How many tiles of the size of `buffer` there may be while `store` is
-/// executed. Loops that fill the same tiles in as many stages have one ring of
-/// it, others have rings of their own; and what is done with it outside of
-/// these is not done in a ring.
-static int64_t countSlots(AllocOp buffer, Operation *store) {
-  SmallVector<Ring> rings;
-  SmallVector<Operation *> loops, users(buffer->getUsers());
-  for (Operation *user : users)
-    if (fills(user, buffer)) {
-      auto loop = cast<PipelinedOp>(user->getParentOp());
-      loops.push_back(loop);
-      if (Ring ring = Ring::of(loop); !llvm::is_contained(rings, ring))
-        rings.push_back(std::move(ring));
-    }
+/// executed: those of its rings, and one if something is done with it outside
+/// of the loops that fill these.
+static int64_t countSlots(AllocOp buffer, Operation *store,
+                          ArrayRef<Rings> all) {
+  SmallVector<Operation *> users(buffer->getUsers());
+  bool isHeld = mayHold(users, store);
   int64_t slots = 0;
-  if (mayHold(users, store))
-    for (const Ring &ring : rings)
-      slots += std::max<int64_t>(ring.stages, 1);
-  llvm::erase_if(users, [&](Operation *user) {
-    return llvm::any_of(
-        loops, [&](Operation *loop) { return loop->isProperAncestor(user); });
-  });
+  for (const Rings &rings : all) {
+    if (!rings.tiles.contains(buffer))
+      continue;
+    slots += isHeld ? rings.tiles.stages : 0;
+    llvm::erase_if(users, [&](Operation *user) {
+      return llvm::any_of(rings.loops, [&](PipelinedOp loop) {
+        return loop->isProperAncestor(user);
+      });
+    });
+  }
   return slots + mayHold(users, store);
 }
 
@@ -163,10 +125,12 @@ static bool fits(Operation *store, ArrayRef<int64_t> tile, Type element,
                  const Target &target) {
   int64_t bits = ShapedType::getNumElements(tile) *
                  int64_t(element.getIntOrFloatBitWidth());
-  int64_t bytes = int64_t(llvm::divideCeil(bits, 8)) + kReservedBytes;
-  store->getParentOfType<gpu::GPUFuncOp>().walk([&](AllocOp buffer) {
+  int64_t bytes = int64_t(llvm::divideCeil(bits, 8)) + kReservedSharedBytes;
+  auto kernel = store->getParentOfType<gpu::GPUFuncOp>();
+  SmallVector<Rings> rings = expectRings(kernel, target);
+  kernel.walk([&](AllocOp buffer) {
     if (isInSpace(buffer, Space::Shared))
-      bytes += getSharedBytes(buffer) * countSlots(buffer, store);
+      bytes += getSharedBytes(buffer) * countSlots(buffer, store, rings);
   });
   if (bytes <= target.getSharedMemoryLimit())
     return true;

@@ -8,7 +8,7 @@
 #ifndef TL_DIALECT_TL_ANALYSIS_DELAYEDGEMM_H
 #define TL_DIALECT_TL_ANALYSIS_DELAYEDGEMM_H
 
-#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Pipes.h"
 #include <optional>
 #include <string>
 
@@ -32,7 +32,16 @@ struct DelayedGemm {
   /// `reason` says why if there is one that would gain from it, else it is
   /// empty.
   static std::optional<DelayedGemm> of(PipelinedOp loop, std::string &reason);
+
+  /// The same of a loop of which nothing is marked yet: `copies` will run ahead
+  /// by `engine`, and gemms run on as `isAsync` says.
+  static std::optional<DelayedGemm>
+  expect(PipelinedOp loop, CopyEngine engine, llvm::ArrayRef<CopyOp> copies,
+         llvm::function_ref<bool(GemmOp)> isAsync, std::string &reason);
 };
+
+/// True if the gemm's plan lets it run on while the threads do something else.
+bool isAsync(GemmOp gemm);
 
 } // namespace tl
 
