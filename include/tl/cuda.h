@@ -197,9 +197,16 @@ struct bfloat16 {
   unsigned short bits;
 
   bfloat16() = default;
+#if __CUDA_ARCH__ >= 800
   TL_DEVICE explicit bfloat16(float x) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   }
+#else
+  TL_DEVICE explicit bfloat16(float x) {
+    unsigned word = __float_as_uint(x);
+    bits = x == x ? (word + 0x7fff + (word >> 16 & 1)) >> 16 : 0x7fff;
+  }
+#endif
   TL_DEVICE explicit bfloat16(double x) : bfloat16(detail::roundToOdd(x)) {}
 #if __CUDA_ARCH__ >= 900
   TL_DEVICE explicit bfloat16(int x) {
@@ -444,6 +451,7 @@ TL_DEVICE To convert(From x) {
 
 namespace detail {
 /// Two floats rounded to one register; `low` is the first in memory.
+#if __CUDA_ARCH__ >= 800
 TL_DEVICE unsigned pack(float low, float high, half) {
   unsigned result;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
@@ -454,6 +462,12 @@ TL_DEVICE unsigned pack(float low, float high, bfloat16) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
   return result;
 }
+#else
+template <typename T>
+TL_DEVICE unsigned pack(float low, float high, T) {
+  return T(low).bits | unsigned(T(high).bits) << 16;
+}
+#endif
 
 #if __CUDA_ARCH__ >= 890
 TL_DEVICE unsigned short pack(float low, float high, float8_e4m3) {
@@ -604,6 +618,7 @@ TL_DEVICE double minnum(double a, double b) { return fmin(a, b); }
 TL_DEVICE double maxnum(double a, double b) { return fmax(a, b); }
 
 /// NaN if an operand is.
+#if __CUDA_ARCH__ >= 800
 TL_DEVICE float minimum(float a, float b) {
   float result;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
@@ -614,6 +629,16 @@ TL_DEVICE float maximum(float a, float b) {
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
+#else
+TL_DEVICE float minimum(float a, float b) {
+  float result = fminf(a, b);
+  return (a != a) | (b != b) ? __uint_as_float(0x7fffffff) : result;
+}
+TL_DEVICE float maximum(float a, float b) {
+  float result = fmaxf(a, b);
+  return (a != a) | (b != b) ? __uint_as_float(0x7fffffff) : result;
+}
+#endif
 /// Compared behind the instruction, and at once: else NVRTC makes two branches
 /// of each, which are a block of two instructions among thousands.
 TL_DEVICE double minimum(double a, double b) {
@@ -647,6 +672,7 @@ TL_DEVICE half fma(half a, half b, half c) {
       : "h"(a.bits), "h"(b.bits), "h"(c.bits));
   return r;
 }
+#if __CUDA_ARCH__ >= 800
 TL_DEVICE bfloat16 fma(bfloat16 a, bfloat16 b, bfloat16 c) {
   bfloat16 r;
   asm("fma.rn.bf16 %0, %1, %2, %3;"
@@ -654,6 +680,15 @@ TL_DEVICE bfloat16 fma(bfloat16 a, bfloat16 b, bfloat16 c) {
       : "h"(a.bits), "h"(b.bits), "h"(c.bits));
   return r;
 }
+#else
+/// Of the two floats around the sum, the one whose last bit is set rounds on as
+/// the sum itself would; of an exact one there is one, but for zeros.
+TL_DEVICE bfloat16 fma(bfloat16 a, bfloat16 b, bfloat16 c) {
+  float low = __fmaf_rd(float(a), float(b), float(c));
+  float high = __fmaf_ru(float(a), float(b), float(c));
+  return bfloat16(__float_as_uint(low) & 1 ? low : high);
+}
+#endif
 
 TL_DEVICE float abs(float x) { return fabsf(x); }
 TL_DEVICE double abs(double x) { return fabs(x); }
@@ -1670,15 +1705,6 @@ TL_DEVICE void stmatrix_trans<4>(void *row, const vec<int, 4> &x) {
 // `mma.sync.m16n8kK.row.col`: a times b plus c, on the registers of a warp in
 // the order of the PTX ISA.
 
-TL_DEVICE vec<float, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
-                                vec<float, 4> c) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, "
-               "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
-                 "r"(b[1]));
-  return c;
-}
 TL_DEVICE vec<double, 4> mma_f64(const vec<double, 2> &a, double b,
                                  vec<double, 4> c) {
 #if __CUDA_ARCH__ >= 900
@@ -1693,6 +1719,56 @@ TL_DEVICE vec<double, 4> mma_f64(const vec<double, 2> &a, double b,
                  : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
                  : "d"(a[half]), "d"(b));
 #endif
+  return c;
+}
+#if __CUDA_ARCH__ < 800
+// Instructions there have half of the depth; those of bytes half of the rows,
+// too.
+
+TL_DEVICE vec<float, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
+                                vec<float, 4> c) {
+  for (int step = 0; step < 2; ++step)
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, "
+                 "%2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[2 * step]), "r"(a[2 * step + 1]), "r"(b[step]));
+  return c;
+}
+TL_DEVICE vec<half, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
+                               const vec<half, 4> &c) {
+  vec<unsigned, 2> d = bit_cast<vec<unsigned, 2>>(c);
+  for (int step = 0; step < 2; ++step)
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, "
+                 "{%2, %3}, {%4}, {%0, %1};"
+                 : "+r"(d[0]), "+r"(d[1])
+                 : "r"(a[2 * step]), "r"(a[2 * step + 1]), "r"(b[step]));
+  return bit_cast<vec<half, 4>>(d);
+}
+
+#define TL_MMA_OF_BYTES(type)                                                  \
+  TL_DEVICE vec<int, 4> mma_##type(const vec<int, 4> &a, const vec<int, 2> &b, \
+                                   vec<int, 4> c) {                            \
+    for (int part = 0; part < 2; ++part)                                       \
+      for (int step = 0; step < 2; ++step)                                     \
+        asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." #type "." #type   \
+                     ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};"                    \
+                     : "+r"(c[2 * part]), "+r"(c[2 * part + 1])                \
+                     : "r"(a[2 * step + part]), "r"(b[step]));                 \
+    return c;                                                                  \
+  }
+TL_MMA_OF_BYTES(s8)
+TL_MMA_OF_BYTES(u8)
+#undef TL_MMA_OF_BYTES
+
+#else
+
+TL_DEVICE vec<float, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
+                                vec<float, 4> c) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, "
+               "%3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                 "r"(b[1]));
   return c;
 }
 TL_DEVICE vec<half, 4> mma_f16(const vec<int, 4> &a, const vec<int, 2> &b,
@@ -1741,6 +1817,7 @@ TL_DEVICE vec<int, 4> mma_u8(const vec<int, 4> &a, const vec<int, 2> &b,
                  "r"(b[1]));
   return c;
 }
+#endif
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
 // These chips have no products of floats of 8 bits for one warp: ptxas takes
 // them apart into halves, and ptxas 13.0 makes a 7 of the upper bytes of a

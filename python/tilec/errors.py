@@ -423,6 +423,14 @@ _MISSED = {
         "use `threads` that are a multiple of 32, a tile that warps can cut into parts of 16 rows and 8 columns, and a "
         "multiple of 32 bytes along K",
     ),
+    "gemm uses fma: the chip has no": (
+        "scalar-gemm",
+        "use operands of `float16` or `int8`, or compile for `sm_80` or later",
+    ),
+    "loop is not pipelined: the chip": (
+        "unpipelined-loop",
+        "use `T.serial`, or compile for `sm_80` or later",
+    ),
     "loop is not pipelined": ("unpipelined-loop", "use `T.serial`, or mend what is in the way"),
     "copy does not run ahead: a slice ends": (
         "unpipelined-loop",

@@ -33,7 +33,7 @@ _WARP_UNIT = 4
 """Each of the four parts of a multiprocessor has its own registers."""
 _SHARED_UNIT = 128
 _RESERVED_SHARED = 1024
-"""What the system takes of shared memory for each block, from compute capability 8.0 on."""
+"""What the system takes of shared memory for each block; nothing before compute capability 8.0."""
 
 
 class ResourceUsage:
@@ -88,9 +88,10 @@ def blocks_that_fit(target: str, threads: int, registers: int, shared: int) -> d
     """
     most_warps, most_blocks, capacity = _limits(target)
     warps = -(-threads // 32)
+    reserved = 0 if target == "sm_75" else _RESERVED_SHARED
     return {
         "registers": _fitting_warps(registers) // warps,
-        "shared memory": capacity * 1024 // _rounded(shared + _RESERVED_SHARED, _SHARED_UNIT),
+        "shared memory": capacity * 1024 // max(_rounded(shared + reserved, _SHARED_UNIT), 1),
         "threads": most_warps // warps,
         "blocks": most_blocks,
     }

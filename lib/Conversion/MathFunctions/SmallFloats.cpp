@@ -261,6 +261,40 @@ struct NarrowIntegerToBFloat16 : OpRewritePattern<OpTy> {
   }
 };
 
+/// `a * b + c` in f64, where the product is exact. The sum is rounded to odd,
+/// by what its rounding left over, so that it rounds on as the exact one would:
+/// f32 is too narrow, because a sum that is near a tie of bf16 may be one
+/// there.
+struct FuseInDouble : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16())
+      return rewriter.notifyMatchFailure(op, "not of bf16");
+    Location loc = op.getLoc();
+    Type wide = withElement(op.getType(), rewriter.getF64Type());
+    FloatBuilder f(rewriter, loc, wide);
+    auto widen = [&](Value x) -> Value {
+      return arith::ExtFOp::create(rewriter, loc, wide, x);
+    };
+    Value a = widen(op.getA()), b = widen(op.getB()), c = widen(op.getC());
+    Value product = f.mul(a, b), sum = f.fma(a, b, c);
+    // Knuth's: what is left is exact, and NaN beside infinities.
+    Value added = f.sub(sum, product);
+    Value left = f.add(f.sub(product, f.sub(sum, added)), f.sub(c, added));
+    Value bits = f.floatToBits(sum);
+    Value isEven = f.equalBits(f.mask(bits, 1), 0);
+    Value isInexact = f.compare(arith::CmpFPredicate::ONE, left, f(0));
+    Value step =
+        f.select(f.signsDiffer(left, sum), f.integer(-1), f.integer(1));
+    Value odd = f.select(f.both(isInexact, isEven), f.add(bits, step), bits);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(),
+                                                 f.bitsToFloat(odd));
+    return success();
+  }
+};
+
 /// Canonicalisation makes these of conversions by way of f32. An integer that
 /// f32 rounds is too large for 8 bits anyway.
 template <typename OpTy>
@@ -287,6 +321,10 @@ void tl::populateSmallFloatPatterns(RewritePatternSet &patterns) {
 void tl::populateBFloat16IntegerPatterns(RewritePatternSet &patterns) {
   patterns.add<NarrowIntegerToBFloat16<arith::SIToFPOp>,
                NarrowIntegerToBFloat16<arith::UIToFPOp>>(patterns.getContext());
+}
+
+void tl::populateBFloat16FusedPatterns(RewritePatternSet &patterns) {
+  patterns.add<FuseInDouble>(patterns.getContext());
 }
 
 void tl::populateBFloat16DoublePatterns(RewritePatternSet &patterns) {

@@ -211,10 +211,11 @@ static void computeInSingle(Operation *op) {
   }
 }
 
-/// Conversions that the next step would have round twice.
-static LogicalResult roundIntegersOnce(Operation *module) {
+/// What the next step would have rounded twice.
+static LogicalResult roundOnce(Operation *module) {
   RewritePatternSet patterns(module->getContext());
   populateBFloat16IntegerPatterns(patterns);
+  populateBFloat16FusedPatterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
@@ -295,7 +296,7 @@ struct LowerHostToLLVMPass
     : tl::impl::LowerHostToLLVMPassBase<LowerHostToLLVMPass> {
   void runOnOperation() override {
     Operation *module = getOperation();
-    if (failed(roundIntegersOnce(module)))
+    if (failed(roundOnce(module)))
       return signalPassFailure();
     computeBFloat16InSingle(module);
     if (failed(lowerConversions(module)) || failed(expand(module)) ||

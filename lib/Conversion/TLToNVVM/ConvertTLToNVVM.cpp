@@ -399,7 +399,8 @@ static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   populateConversionPatterns(patterns);
   populateSmallFloatPatterns(patterns);
-  constexpr int firstWithSmallFloats = 89, firstWithIntegersToBFloat16 = 90;
+  constexpr int firstWithSmallFloats = 89, firstWithIntegersToBFloat16 = 90,
+                firstWithBFloat16 = 80;
   FailureOr<int> capability = getCapability(module);
   if (failed(capability))
     return failure();
@@ -407,6 +408,8 @@ static LogicalResult lowerConversions(gpu::GPUModuleOp module) {
     populateSmallFloatInstructionPatterns(patterns);
   if (*capability < firstWithIntegersToBFloat16)
     populateBFloat16IntegerPatterns(patterns);
+  if (*capability != 0 && *capability < firstWithBFloat16)
+    populateBFloat16FusedPatterns(patterns);
   return applyToOps(module, std::move(patterns));
 }
 

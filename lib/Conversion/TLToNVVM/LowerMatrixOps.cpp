@@ -204,12 +204,16 @@ struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
     FailureOr<int> capability = getCapability(op);
     if (failed(capability))
       return failure();
-    Value mma = !isSmallFloat(kind) ? multiply(rewriter, op, a, b, c, result)
-                : hasNoSmallFloats(*capability)
-                    ? multiplyAsHalves(rewriter, op, a, b, c, result)
-                    : multiplySmallFloats(rewriter, op, a, b, c, result);
-
-    SmallVector<Value> d = getResults(rewriter, loc, mma);
+    SmallVector<Value> d;
+    if (*capability != 0 && *capability < kFirstWithWholeSteps)
+      d = multiplyInParts(rewriter, op, a, b, c);
+    else
+      d = getResults(rewriter, loc,
+                     !isSmallFloat(kind)
+                         ? multiply(rewriter, op, a, b, c, result)
+                     : hasNoSmallFloats(*capability)
+                         ? multiplyAsHalves(rewriter, op, a, b, c, result)
+                         : multiplySmallFloats(rewriter, op, a, b, c, result));
     if (halfAccumulator)
       for (Value &part : d)
         part = castVector(rewriter, loc, part, rewriter.getI32Type());
@@ -218,19 +222,53 @@ struct MmaToNVVM : ConvertOpToLLVMPattern<MmaOp> {
   }
 
 private:
+  /// Chips before that have instructions of half the depth, and of bytes such
+  /// of half the rows (PTX ISA, "mma": m16n8k8, m8n8k16).
+  static constexpr int kFirstWithWholeSteps = 80;
+
+  /// Register 2 h + r of A is of half h of the depth and of half r of the rows,
+  /// in which each lane has what it would have in the smaller instruction; and
+  /// so with B, of which register h is, and with the sums.
+  static SmallVector<Value> multiplyInParts(OpBuilder &builder, MmaOp op,
+                                            ArrayRef<Value> a,
+                                            ArrayRef<Value> b,
+                                            ArrayRef<Value> c) {
+    size_t parts = isInteger(op.getKind()) ? 2 : 1;
+    size_t rows = 2 / parts, sums = c.size() / parts;
+    SmallVector<int64_t> shape = parts == 1 ? SmallVector<int64_t>{16, 8, 8}
+                                            : SmallVector<int64_t>{8, 8, 16};
+    SmallVector<Value> d;
+    for (size_t part = 0; part < parts; ++part) {
+      SmallVector<Value> sum(c.slice(part * sums, sums));
+      Type result = getResultType(op.getContext(), ValueRange(sum).getTypes());
+      for (size_t half = 0; half < 2; ++half)
+        sum = getResults(builder, op.getLoc(),
+                         createMma(builder, op, a.slice(2 * half + part, rows),
+                                   b[half], sum, result, shape));
+      llvm::append_range(d, sum);
+    }
+    return d;
+  }
+
   static bool isSmallFloat(MmaKind kind) {
     return kind == MmaKind::E4M3 || kind == MmaKind::E5M2;
   }
 
   static Value multiply(OpBuilder &builder, MmaOp op, ValueRange a,
                         ValueRange b, ValueRange c, Type result) {
+    return createMma(builder, op, a, b, c, result,
+                     {16, 8, getDepth(op.getKind())});
+  }
+
+  static Value createMma(OpBuilder &builder, MmaOp op, ValueRange a,
+                         ValueRange b, ValueRange c, Type result,
+                         ArrayRef<int64_t> shape) {
     MmaKind kind = op.getKind();
     std::optional<NVVM::MMAIntOverflow> overflow;
     if (isInteger(kind))
       overflow = NVVM::MMAIntOverflow::wrapped;
     return NVVM::MmaOp::create(
-        builder, op.getLoc(), result, a, b, c,
-        ArrayRef<int64_t>{16, 8, getDepth(kind)}, /*b1Op=*/std::nullopt,
+        builder, op.getLoc(), result, a, b, c, shape, /*b1Op=*/std::nullopt,
         overflow, std::array{getPTXType(kind), getPTXType(op.getKindOfB())},
         std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   }

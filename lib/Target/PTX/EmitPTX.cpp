@@ -72,7 +72,7 @@ unsigned tl::getPTXVersion(StringRef chip) {
   // to `.shared::cta`; the rest are the versions that introduced the chip, but
   // at least 8.0, that of CUDA 12.0.
   return llvm::StringSwitch<unsigned>(chip)
-      .Cases({"sm_80", "sm_86", "sm_87"}, 80)
+      .Cases({"sm_75", "sm_80", "sm_86", "sm_87"}, 80)
       .Case("sm_89", 84)
       .Cases({"sm_90", "sm_90a", "sm_100", "sm_100a"}, 86)
       .Cases({"sm_120", "sm_120a"}, 87)

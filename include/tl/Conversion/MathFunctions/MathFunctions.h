@@ -38,6 +38,9 @@ void populateSmallFloatPatterns(mlir::RewritePatternSet &patterns);
 /// and on, which round once.
 void populateBFloat16IntegerPatterns(mlir::RewritePatternSet &patterns);
 
+/// Replaces `fma` of bf16 by arithmetic of f64 that rounds once.
+void populateBFloat16FusedPatterns(mlir::RewritePatternSet &patterns);
+
 /// Replaces conversions between f64 and bf16 by those that go through f32.
 void populateBFloat16DoublePatterns(mlir::RewritePatternSet &patterns);
 

@@ -159,8 +159,10 @@ static bool canLoadWindow(GemmOp gemm, bool ofB) {
          tile.getDimSize(1) * bytes % lineBytes == 0;
 }
 
-static bool canUseMma(GemmOp gemm, int64_t numThreads) {
+static bool canUseMma(GemmOp gemm, const Target &target, int64_t numThreads) {
   Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
+  if (!target.hasMma(element))
+    return false;
   for (bool ofB : {false, true})
     if (gemm.hasWindow(ofB) && !canLoadWindow(gemm, ofB))
       return false;
@@ -220,7 +222,7 @@ static bool canTake(GemmOp gemm, GemmPlanAttr plan, const Target &target,
     return target.hasWgmma() && refuseWgmma(gemm, numThreads).empty() &&
            fitsWgmma(gemm, grid);
   case Instruction::MMA:
-    return canUseMma(gemm, numThreads) && fitsMma(gemm, grid);
+    return canUseMma(gemm, target, numThreads) && fitsMma(gemm, grid);
   case Instruction::FMA:
     return false;
   }
@@ -247,7 +249,7 @@ GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
     if (wgmma)
       reason = "the tile cannot be cut into 64-row blocks for its warp groups";
   }
-  bool mma = canUseMma(gemm, numThreads);
+  bool mma = canUseMma(gemm, target, numThreads);
   if (mma)
     if (std::optional<Grid> grid = warps(numThreads / kWarp))
       return plan(Instruction::MMA, *grid);
@@ -262,8 +264,12 @@ GemmPlanAttr tl::planGemm(GemmOp gemm, const Target &target, int64_t numThreads,
       reason = "the tile has no part for each warp: several compute the same";
       return plan(Instruction::MMA, *grid);
     }
-  reason = "no matrix instruction fits the tile, its type and " +
-           std::to_string(numThreads) + " threads";
+  Type element = cast<MemRefType>(gemm.getA().getType()).getElementType();
+  if (!target.hasMma(element))
+    reason = "the chip has no matrix instruction of the operands' type";
+  else
+    reason = "no matrix instruction fits the tile, its type and " +
+             std::to_string(numThreads) + " threads";
   return plan(Instruction::FMA, {1, 1});
 }
 

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tl/Dialect/TL/Analysis/ThreadGroups.h"
 #include "tl/Dialect/TL/IR/Target.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 
 using namespace mlir;
 using namespace tl;
@@ -160,6 +161,19 @@ static StringRef getName(Generator generator) {
   llvm_unreachable("all generators are handled");
 }
 
+/// True if `op` is an asynchronous copy, an mbarrier or a product that came
+/// with 8.0, for a chip before that.
+static bool isNewerThan(Operation *op, const Target &target) {
+  if (target.isCPU() || target.hasAsyncCopy())
+    return false;
+  StringRef name = op->getName().getStringRef();
+  auto mma = dyn_cast<MmaOp>(op);
+  return name.starts_with("nvvm.cp.async") ||
+         name.starts_with("nvvm.mbarrier") || isa<MmaF64Op>(op) ||
+         (mma && mma.getKind() != MmaKind::F16 &&
+          mma.getKind() != MmaKind::S8 && mma.getKind() != MmaKind::U8);
+}
+
 /// Fails if the table does not have `op`, or not for this generator or chip.
 static LogicalResult verifyKnown(Operation *op, const Target &target,
                                  std::optional<Generator> generator) {
@@ -176,6 +190,9 @@ static LogicalResult verifyKnown(Operation *op, const Target &target,
   if (known->proxy == Proxy::Async && target.getCapability() < 90)
     return op->emitError("`")
            << op->getName() << "` goes through the async proxy, which `"
+           << target.getChip() << "` does not have";
+  if (isNewerThan(op, target))
+    return op->emitOpError("needs an instruction that `")
            << target.getChip() << "` does not have";
   return success();
 }

@@ -23,10 +23,10 @@ struct Chip {
 } // namespace
 
 static constexpr Chip kChips[] = {
-    {80, 163 * KiB, false}, {86, 99 * KiB, false},  {87, 163 * KiB, false},
-    {89, 99 * KiB, false},  {90, 227 * KiB, true},  {100, 227 * KiB, true},
-    {103, 227 * KiB, true}, {110, 227 * KiB, true}, {120, 99 * KiB, true},
-    {121, 99 * KiB, true},
+    {75, 64 * KiB, false},  {80, 163 * KiB, false}, {86, 99 * KiB, false},
+    {87, 163 * KiB, false}, {89, 99 * KiB, false},  {90, 227 * KiB, true},
+    {100, 227 * KiB, true}, {103, 227 * KiB, true}, {110, 227 * KiB, true},
+    {120, 99 * KiB, true},  {121, 99 * KiB, true},
 };
 
 static const Chip *findChip(int capability) {

@@ -134,6 +134,11 @@ static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
 static void assign(PipelinedOp loop, const Target &target) {
   if (getEngine(loop))
     return;
+  if (!target.hasAsyncCopy()) {
+    remark::missed(loop.getLoc(), remarkOptions())
+        << "loop is not pipelined: the chip has no asynchronous copies";
+    return;
+  }
   RunAhead found = RunAhead::of(loop);
   if (loop.getStages() < 2 && !found.copies.empty())
     runOneAhead(loop, found.copies, target);

@@ -512,3 +512,22 @@ gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+#swizzled = #tl.shared_layout<swizzle = 128, chunk = 64>
+!A = memref<4096x4096xf16>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+
+gpu.module @turing attributes {tl.target = #tl.target<chip = "sm_75">} {
+  gpu.func @no_asynchronous_copies(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    // expected-remark @below {{loop is not pipelined: the chip has no asynchronous copies}}
+    tl.pipelined %k = %c0 to %n stages(4) {
+      tl.copy %A[%c0, %k] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+}

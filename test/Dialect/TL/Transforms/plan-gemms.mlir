@@ -182,3 +182,25 @@ gpu.module @ampere attributes {tl.target = #tl.target<chip = "sm_80">} {
     gpu.return
   }
 }
+
+// -----
+
+!a = memref<64x64xf16, #gpu.address_space<workgroup>>
+!b = memref<64x64xbf16, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @turing attributes {tl.target = #tl.target<chip = "sm_75">} {
+  // Chips before 8.0 multiply f16 and bytes by `mma.sync`, and nothing else.
+  // CHECK-LABEL: gpu.func @mma_of_turing
+  // CHECK:         tl.gemm {{.*}} plan(<mma, warps_m = 2, warps_n = 2>) : {{.*}}xf16
+  // CHECK:         tl.gemm {{.*}} plan(<fma, warps_m = 1, warps_n = 1>) : {{.*}}xbf16
+  gpu.func @mma_of_turing() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %first = tl.alloc : !acc
+    %second = tl.alloc : !acc
+    tl.gemm %a, %a, %first : !a, !a, !acc
+    tl.gemm %b, %b, %second : !b, !b, !acc
+    gpu.return
+  }
+}

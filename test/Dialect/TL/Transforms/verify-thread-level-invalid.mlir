@@ -251,3 +251,28 @@ gpu.module @m attributes {tl.dependent, tl.target = #tl.target<chip = "sm_90a">}
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_75">} {
+  gpu.func @f(%a: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 16 : i64} {
+    %s = tl.shared_base : !llvm.ptr<3>
+    // expected-error @below {{needs an instruction that `sm_75` does not have}}
+    nvvm.cp.async.shared.global %s, %a, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {tl.target = #tl.target<chip = "sm_75">} {
+  gpu.func @f() kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.shared = 0 : i64} {
+    %a = arith.constant dense<0> : vector<4xi32>
+    %b = arith.constant dense<0> : vector<2xi32>
+    %c = arith.constant dense<0.0> : vector<4xf32>
+    // expected-error @below {{needs an instruction that `sm_75` does not have}}
+    %d = tl.mma bf16 %a, %b, %c : vector<4xi32>, vector<2xi32>, vector<4xf32>
+    gpu.return
+  }
+}

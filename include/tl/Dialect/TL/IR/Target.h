@@ -17,7 +17,7 @@ namespace tl {
 
 class Target {
 public:
-  /// The target named `chip`: `cpu`, or `sm_` and a compute capability from 80
+  /// The target named `chip`: `cpu`, or `sm_` and a compute capability from 75
   /// to 121, with `a` for the features that only that capability has. Fails,
   /// after an error that lists what is known, for any other name.
   static mlir::FailureOr<Target>
@@ -31,7 +31,7 @@ public:
   llvm::StringRef getChip() const { return chip; }
   bool isCPU() const { return capability == 0; }
 
-  /// Ten times the compute capability: 80, 89, 90, 100, 120; 0 for the CPU.
+  /// Ten times the compute capability: 75, 80, 89, 90, 100, 120; 0 for the CPU.
   int getCapability() const { return capability; }
 
   /// `wgmma`, and the register pools of warp groups.
@@ -40,8 +40,14 @@ public:
   /// The bulk tensor copy engine, as the wgmma pipeline uses it.
   bool hasBulkCopy() const { return capability == 90 && archSpecific; }
 
-  /// `cp.async`.
+  /// `cp.async`, and mbarriers.
   bool hasAsyncCopy() const { return capability >= 80; }
+
+  /// `mma.sync` of operands of `element`: of all that kernels multiply from 8.0
+  /// on, before that of f16 and of bytes.
+  bool hasMma(mlir::Type element) const {
+    return capability >= 80 || element.isF16() || element.isInteger(8);
+  }
 
   bool hasStmatrix() const { return capability >= 90; }
 

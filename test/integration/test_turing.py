@@ -1,0 +1,30 @@
+"""Products as chips before `sm_80` make them: PTX for `sm_75`, which the GPU at hand executes."""
+
+import numpy as np
+import pytest
+
+from turing_programs import SUMS, K, M, N, compiled, factor, product
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no GPU answers", allow_module_level=True)
+
+MAJOR, MINOR = torch.cuda.get_device_capability()
+CHIP = f"sm_{MAJOR}{MINOR}"
+TORCH = {"float8_e4m3": torch.float8_e4m3fn}
+
+
+def on_gpu(array, dtype):
+    if dtype in TORCH:
+        return torch.from_numpy(array.view(np.uint8)).cuda().view(TORCH[dtype])
+    return torch.from_numpy(array).cuda()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("dtype", "total"), [*SUMS.items(), ("float16", "float16")])
+def test_products(dtype, total, transposed):
+    A, B = factor((M, K), dtype, 0), factor((K, N), dtype, 1)
+    C = torch.zeros((M, N), dtype=getattr(torch, total), device="cuda")
+    kernel = compiled(product(dtype, total, transposed), CHIP)
+    kernel(on_gpu(A, dtype), on_gpu(np.ascontiguousarray(B.T) if transposed else B, dtype), C)
+    np.testing.assert_array_equal(C.cpu().numpy(), A.astype(np.float64) @ B.astype(np.float64))
