@@ -326,7 +326,7 @@ def rows_of_few_bits_that_wrap_to_one(A, b, tile, other, n):
         (as_often_as_memory_says, "stands where not all of them come equally often"),
         (until_a_break, "stands in a `while` loop, or one with `break`"),
         (only_some_threads, "."),
-        (iterations, "is executed by the whole block"),
+        (iterations, "is done by all threads of the block together"),
         (a_wait_without_an_arrival, "where the block need not have arrived"),
         (two_arrivals, "where the block may have arrived and not waited"),
         (an_arrival_at_the_end, "may end before the block waits there"),

@@ -74,7 +74,7 @@ def among_barriers(A, b):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (in_a_parallel_loop, "in `T.Parallel`"),
+        (in_a_parallel_loop, "`T.sync_grid` is done by all threads of the block together"),
         (of_some_threads, "is executed by the whole block, and stands where only some of its threads go"),
         (among_barriers, "`T.sync_grid` does not work in a kernel with barriers or groups of its own"),
     ],

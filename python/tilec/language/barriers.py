@@ -20,7 +20,7 @@ from ..types import as_tuple
 from ..values import binary, condition, expr, known, static_int
 from .clusters import checked_block
 from .hints import ignored_options
-from .kernel import opened_kernel
+from .kernel import meeting_kernel, opened_kernel
 from .loops import Loop
 from .tile import copy
 from .warps import thread_number
@@ -338,7 +338,7 @@ def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None)
     >>> As[0, T.get_thread_binding() % 64] = 1.0
     >>> T.sync_threads()
     """
-    kernel = opened_kernel("`T.sync_threads`")
+    kernel = meeting_kernel("sync_threads")
     if arrive_count is None or known(arrive_count) == kernel.num_threads:
         _ops.gpu_barrier()
         return

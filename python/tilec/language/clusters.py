@@ -11,7 +11,7 @@ from ..errors import ArgumentError, RangeError, ShapeError, TLSyntaxError
 from ..typed import TYPE_CHECKING
 from ..values import binary, known, static_int
 from .hints import ignored_options
-from .kernel import opened_kernel
+from .kernel import meeting_kernel, opened_kernel
 from .loops import If
 from .tile import copy, copy_in_cluster, shared_like
 
@@ -116,7 +116,7 @@ def block_rank_in_cluster() -> Any:
 
 def _meeting(what: str) -> bool:
     """Notes that the blocks of the kernel's clusters meet; returns whether a cluster has several."""
-    kernel = opened_kernel(f"`T.{what}`")
+    kernel = meeting_kernel(what)
     if kernel.cluster is None:
         return False
     kernel.meets_in_clusters = kernel.meets_in_clusters or f"T.{what}"

@@ -8,7 +8,7 @@ from ..errors import TLSyntaxError
 from ..typed import TYPE_CHECKING
 from ..values import binary, cast
 from .atomics import atomic_add, atomic_load
-from .kernel import Kernel, opened_kernel
+from .kernel import Kernel, meeting_kernel
 from .loops import While
 from .workspaces import alloc_global
 
@@ -32,7 +32,7 @@ def sync_grid() -> None:
     >>> T.sync_grid()
     >>> C[bx, by] = C[bx, by] + 1
     """
-    kernel = opened_kernel("`T.sync_grid`")
+    kernel = meeting_kernel("sync_grid")
     if kernel.cluster is not None:
         raise TLSyntaxError(
             "`T.sync_grid` does not work in a kernel with clusters: leave `cluster_dims` out", location=current().here()

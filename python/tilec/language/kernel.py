@@ -260,6 +260,18 @@ def opened_kernel(what: str) -> Kernel:
     return frame
 
 
+def meeting_kernel(name: str, remedy: str = "") -> Kernel:
+    """Returns the kernel whose threads all execute `T.<name>` together, or raises where no block does as one."""
+    builder = current()
+    if any(block.label == "`T.Parallel`" for block in builder.block.ancestors()):
+        raise TLSyntaxError(
+            f"`T.{name}` is done by all threads of the block together, and iterations of `T.Parallel` run on any "
+            f"of them: put it before or after the loop{remedy}",
+            location=builder.here(),
+        )
+    return opened_kernel(f"`T.{name}`")
+
+
 def annotate_min_blocks_per_sm(n: int) -> None:
     """Says how many blocks of the kernel are to fit on a multiprocessor.
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from .. import _ops, dtypes, values
 from ..buffers import alloc
 from ..builder import current
-from ..errors import ArgumentError, DTypeError, TLSyntaxError
+from ..errors import ArgumentError, DTypeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..values import Expr, absolute, binary, condition, expr, greatest, known, least, select, simplify, static_int
 from .bits import integer_operand, popcount, reinterpret
-from .kernel import get_thread_binding, opened_kernel
+from .kernel import get_thread_binding, meeting_kernel, opened_kernel
 from .loops import serial
 from .tile import alloc_var
 
@@ -124,15 +124,7 @@ def shuffle_elect(thread_extent: int) -> Any:
 
 def _together(name: str) -> int:
     """Returns how many threads take part; raises where it is known that not all do."""
-    builder = current()
-    for block in builder.block.ancestors():
-        if block.label == "`T.Parallel`":
-            raise TLSyntaxError(
-                f"`T.{name}` is done by all threads of the block together, and iterations of `T.Parallel` run on any "
-                f"of them: put it before or after the loop, or use `T.reduce_sum` and its kin on fragments",
-                location=builder.here(),
-            )
-    kernel = opened_kernel(f"`T.{name}`")
+    kernel = meeting_kernel(name, ", or use `T.reduce_sum` and its kin on fragments")
     kernel.needs_all_threads = True
     return kernel.num_threads
 
