@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import FunctionType
 
 from . import cache, env, log, postproc, targets
 from .builder import PrimFunc
@@ -16,6 +17,7 @@ from .errors import (
     quoted,
     suggestion,
 )
+from .expr import shortened
 from .kernel import Kernel
 from .location import here
 from .module import Module
@@ -260,7 +262,8 @@ def _single(func: Any) -> PrimFunc:
     remedy = remedy or (
         f"`{name}` is compiled already" if isinstance(func, Kernel) else "decorate it with `@T.prim_func`"
     )
-    raise ArgumentError(f"`tilec.compile` takes a `@T.prim_func`, not `{func!r}`: {remedy}")
+    given = f"the function `{name}`" if isinstance(func, FunctionType) else f"`{shortened(func)}`"
+    raise ArgumentError(f"`tilec.compile` takes a `@T.prim_func`, not {given}: {remedy}", location=here())
 
 
 def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> tuple[int, ...] | None:
@@ -286,7 +289,9 @@ def output_indices(function: PrimFunc, out_idx: int | Sequence[int] | None) -> t
     for index in wanted:
         if not -count <= index < count:
             raise ArgumentError(
-                f"`out_idx` {index}: `{function.name}` has {count} parameters, and the last one is {count - 1} or -1"
+                f"`out_idx` {index}: `{function.name}` has {count} parameter{'s' if count != 1 else ''}, and the last "
+                f"one is {count - 1} or -1",
+                location=here(),
             )
         if not function.parameters[index].is_tensor:
             raise ArgumentError(f"`out_idx` {index}: `{function.parameters[index].name}` is not a tensor")

@@ -180,6 +180,14 @@ def place() -> Any:
     return builder.here() if builder else here()
 
 
+_NOT_NUMBERS: dict[type[object], str] = {
+    type(Ellipsis): "; write `:` for each dimension that is taken whole",
+    tuple: "; where one name holds several numbers give each a name of its own, as in "
+    "`for i, j in T.Parallel(m, n)` and `with T.Kernel(m, n) as (bx, by)`",
+}
+"""What to write for what is no number."""
+
+
 def simplify(value: Any) -> Number | Expr:
     """Returns `value` as a Python number if it is known now, else as an `Expr`; raises if it is not a number at all."""
     if isinstance(value, Expr | bool | int | float):
@@ -196,7 +204,7 @@ def simplify(value: Any) -> Number | Expr:
         return int(value.__index__())
     if hasattr(value, "__float__") and not isinstance(value, str):
         return float(value)
-    remedy = "; write `:` for each dimension that is taken whole" if value is Ellipsis else ""
+    remedy = next((text for kind, text in _NOT_NUMBERS.items() if issubclass(type(_typed("object", value)), kind)), "")
     remedy = getattr(value, "number_instead", remedy)
     raise DTypeError(f"a number is needed here, not `{shortened(value)}`{remedy}", location=place())
 

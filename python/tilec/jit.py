@@ -12,7 +12,7 @@ from .buffers import Buffer
 from .builder import FunctionBuilder, PrimFunc
 from .compiler import compile
 from .dtypes import DType
-from .errors import ArgumentError, UnsupportedError, grid_in_brackets, wrong_arguments
+from .errors import ArgumentError, MissingNameError, UnsupportedError, grid_in_brackets, wrong_arguments
 from .frontend.eager import DescribedTensor, EagerTensor, ImaginedTensor, result_numbers
 from .frontend.functions import definition, evaluated_annotations, explained, require_tensors
 from .frontend.modes import eager_tree
@@ -77,6 +77,13 @@ class JITFunction(_tl.FastCallable):
     def __getitem__(self, grid: object) -> NoReturn:
         with ends_in_program:
             raise grid_in_brackets(self._function.__name__, here())
+
+    def __getattr__(self, name: str) -> NoReturn:
+        remedy = _ELSEWHERE.get(name)
+        if remedy is None:
+            raise AttributeError(f"a `@tilec.jit` function has no `{name}`")
+        function = object.__getattribute__(self, "__name__")
+        raise MissingNameError(f"`{function}` has no `{name}`: {remedy.format(function=function)}", location=here())
 
     def key_parts(self) -> tuple[Any, ...]:
         """What of it decides what it makes."""
@@ -396,6 +403,15 @@ class JITMethod:
     def __repr__(self) -> str:
         return f"<tilec.jit method {self.__func__.name} of {self.__self__!r}>"
 
+
+_ELSEWHERE = {
+    "get_tir": "the program for some arguments is `{function}.compile(...).function`",
+    "get_kernel_source": "the source for some arguments is `{function}.compile(...).get_kernel_source()`",
+    "get_profiler": "measure the kernel for some arguments, `{function}.compile(...).get_profiler()`",
+    "run": "call it, `{function}(...)`; its grid is in `T.Kernel(...)`",
+    "warmup": "`{function}.compile(...)` makes the kernel for some arguments without running it",
+}
+"""What functions of other libraries have, and what it is here."""
 
 _OF_CALLS = frozenset(("trace", "tune", "get_tir", "get_kernel_source"))
 """What else takes the arguments of a call."""

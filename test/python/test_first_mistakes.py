@@ -12,6 +12,9 @@ import tilec.language as T
 from tilec.errors import (
     ArgumentError,
     CompileError,
+    DTypeError,
+    MissingNameError,
+    RangeError,
     RankError,
     ShapeError,
     TargetError,
@@ -58,6 +61,46 @@ def outside():
     @T.prim_func
     def main(A: T.Tensor((64,), "float32")):
         T.clear(A)
+
+
+def in_kernel(body):
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((4, 64, 64), "float32")):
+        with T.Kernel(4, threads=64) as b:
+            body(A, B, b)
+
+
+@T.macro
+def two_numbers(A, B, b):
+    for i in T.Parallel(64, 64):
+        A[i, 0] = 1
+
+
+@T.macro
+def list_filled(A, B, b):
+    found = []
+    for i in T.serial(4):
+        found.append(A[i, 0])
+    A[0, 0] = found[1]
+
+
+@T.macro
+def keys_made(A, B, b):
+    found = {}
+    for i in T.serial(4):
+        found[0] = A[i, 0]
+    A[0, 0] = found[1]
+
+
+@T.macro
+def printed(A, B, b):
+    print(f"an element: {A[b, 0]}")
+
+
+@T.macro
+def few_indices(A, B, b):
+    tile = T.alloc_shared((64, 64), "float32")
+    T.copy(B[b, 0], tile)
 
 
 MISTAKES = {
@@ -119,6 +162,38 @@ MISTAKES = {
     ),
     "a result": (returning, TLSyntaxError, "which calls return that are named by `out_idx`"),
     "an extent that is not known": (lambda: of_a_symbol().get_profiler().do_bench(), ArgumentError, "as `inputs="),
+    "one name for two numbers": (
+        lambda: in_kernel(two_numbers),
+        DTypeError,
+        "a name of its own, as in `for i, j in T.Parallel\\(m, n\\)`",
+    ),
+    "an element of a list that a loop filled": (
+        lambda: in_kernel(list_filled),
+        RangeError,
+        "this list of Python's has no element of that number: .* `T.alloc_local`",
+    ),
+    "a key that a loop made": (lambda: in_kernel(keys_made), RangeError, "this dictionary has no key `1`: "),
+    "a value in a text that is printed": (
+        lambda: in_kernel(printed),
+        UnsupportedError,
+        "`<float32 value>` is known only when it runs: use `T.print`",
+    ),
+    "a variable with a shape": (
+        lambda: program(lambda A, S: T.alloc_var((1,), "float32")),
+        ArgumentError,
+        "`T.alloc_var` makes one number, and has no shape: .*`T.alloc_local\\(shape, dtype\\)`",
+    ),
+    "a program of a function": (lambda: eager.get_tir(), MissingNameError, "`eager.compile\\(...\\).function`"),
+    "a parameter that is not there": (
+        lambda: tilec.compile(fine(), out_idx=3),
+        ArgumentError,
+        "`main` has 1 parameter, and the last one is 0 or -1",
+    ),
+    "a place with too few indices": (
+        lambda: in_kernel(few_indices),
+        ShapeError,
+        "such as `B\\[i, :, :\\]`, or the place where a tile begins, .* `B\\[i, j, k\\]`",
+    ),
     "a layout that is chosen later": (
         lambda: program(lambda A, S: T.make_volta_swizzled_layout(S).map_forward_index([1, 0])),
         UnsupportedError,
@@ -439,7 +514,6 @@ def test_mistakes_with_a_place(case):
     ("body", "name"),
     [
         (lambda A, S, i: T.copy(A[i, :], S), "T.copy"),
-        (lambda A, S, i: T.sync_threads(), "T.sync_threads"),
         (lambda A, S, i: T.clear(S), "T.fill"),
     ],
 )

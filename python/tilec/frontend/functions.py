@@ -15,6 +15,7 @@ from ..errors import (
     ArgumentError,
     DTypeError,
     MissingNameError,
+    RangeError,
     TLError,
     TLSyntaxError,
     UndefinedNameError,
@@ -207,13 +208,16 @@ def _in_our_words(error: Exception) -> TLError | None:
     if isinstance(error, KeyError):
         key = error.args[0] if error.args else None
         if not isinstance(key, Operators):
-            return None
+            return _lacking(f"this dictionary has no key `{key!r}`", place) if user is frames[-1] else None
         return UnsupportedError(
             f"a key of a dictionary must be known now, and `{key!r}` is known only when the kernel runs: take elements "
             f"of a tensor or of `T.alloc_local`",
             location=place,
         )
     if isinstance(error, LookupError):
+        if str(error) in ("list index out of range", "tuple index out of range"):
+            has = f"this {str(error).partition(' ')[0]} of Python's has no element of that number"
+            return _lacking(has, place) if user is frames[-1] else None
         if not str(error).startswith("only integers, slices"):
             return None
         return UnsupportedError(
@@ -253,6 +257,15 @@ def _unknown_name(error: NameError, frame: FrameType, place: Location) -> Undefi
     present = {**frame.f_builtins, **frame.f_globals, **frame.f_locals}
     remedy = suggestion(name, present) or ": assign it in front of the kernel, or make it a parameter"
     return UndefinedNameError(f"there is no `{name}` here{remedy}", location=place)
+
+
+def _lacking(what: str, place: Location) -> RangeError:
+    """Returns the error for what a list or a dictionary of the program does not hold."""
+    return RangeError(
+        f"{what}: it is filled while the kernel is built, and what stands in a loop of `T` is built once; keep what "
+        f"iterations compute in a tile or in `T.alloc_local`, or loop by `T.unroll`",
+        location=place,
+    )
 
 
 def _wrong_count(error: ValueError, place: Location) -> TLSyntaxError | None:

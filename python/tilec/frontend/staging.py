@@ -609,11 +609,15 @@ def _print(*args: Any, **kwargs: Any) -> None:
 
     Programs for TileLang print values of the kernel to see what they are made of; other programs mean `T.print`.
     """
+    import re
+
     builder = current_or_none()
     for value in args:
-        if isinstance(value, Expr | Var | Buffer) and builder is not None and not builder.for_tilelang:
+        shown = re.search(r"<\w+ value[^<>]*>", value) if isinstance(value, str) else None
+        is_late = shown or isinstance(value, Expr | Var | Buffer)
+        if is_late and builder is not None and not builder.for_tilelang:
             raise unsupported(
-                f"`print` runs when the kernel is built, and `{value!r}` is known only when it runs: use `T.print`, "
-                f"or write it to a tensor"
+                f"`print` runs when the kernel is built, and `{shown[0] if shown else repr(value)}` is known only when "
+                f"it runs: use `T.print`, or write it to a tensor"
             )
     print(*args, **kwargs)

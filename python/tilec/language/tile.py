@@ -145,6 +145,12 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
     ...     if A[0, k] > 0:
     ...         count = count + 1
     """
+    if isinstance(dtype, tuple | list):
+        raise ArgumentError(
+            "`T.alloc_var` makes one number, and has no shape: write `T.alloc_var(dtype, value)`, or "
+            "`T.alloc_local(shape, dtype)` for an array",
+            location=current().here(),
+        )
     if len(args) > 2:
         raise ArgumentError("`T.alloc_var` takes a type, a first value and a scope", location=current().here())
     for value in args:
@@ -383,9 +389,14 @@ def _other_extents(source: Region, target: Region) -> str:
     """Returns what to do about extents that differ."""
     ranks = [sum(extent != 1 for extent in side.extents) for side in (source, target)]
     if ranks[0] != ranks[1] and None not in (*source.extents, *target.extents):
-        greater = (source if ranks[0] > ranks[1] else target).buffer
-        region = ", ".join([*"ijkl"[: greater.rank - 1], ":"])
-        return f"take a part of as many dimensions, such as `{greater.name or 'buffer'}[{region}]`"
+        less, greater = sorted((source.buffer, target.buffer), key=lambda buffer: buffer.rank)
+        kept = min(less.rank, greater.rank - 1)
+        part = ", ".join([*"ijkl"[: greater.rank - kept], *":" * kept])
+        name = greater.name or "buffer"
+        return (
+            f"take a part of as many dimensions, such as `{name}[{part}]`, or the place where a tile begins, with an "
+            f"index for each dimension, `{name}[{', '.join('ijklmn'[: greater.rank])}]`"
+        )
     return (
         "where a tile lies over the edge of a tensor give the place where it begins, such as `A[i, j]`: what is "
         "outside is left out"
@@ -1066,7 +1077,7 @@ def _check_gemm_types(a: DType, b: DType, c: DType) -> None:
         accumulators = {"f32": "float32", "f16": "float16", "i32": "int32", "f64": "float64"}
         raise DTypeError(
             f"`T.gemm` of `{a}` accumulates in {quoted(accumulators[n] for n in _ACCUMULATORS[a.mlir])}, and `C` is of "
-            f"`{c}`",
+            f"`{c}`: allocate it so",
             location=current().here(),
         )
 
