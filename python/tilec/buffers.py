@@ -210,6 +210,13 @@ class Buffer:
 
     def load_element(self, indices: list[Number | Expr]) -> Op:
         """Emits the read of an element."""
+        builder = current()
+        if builder.kernel_block is None and not builder.for_tilelang:
+            raise TLSyntaxError(
+                f"an element of `{self.name or 'a tensor'}` is known only when a kernel runs, and this stands outside "
+                f"of `with T.Kernel(...)`: pass a number to the program, as `n: T.int32`, or read it in the kernel",
+                location=builder.here(),
+            )
         return _ops.load(self.value, [_value(i) for i in indices], result_type=self.dtype.mlir)
 
     def locate(self, indices: list[Number | Expr]) -> tuple[Buffer, list[Number | Expr]]:

@@ -103,6 +103,50 @@ def few_indices(A, B, b):
     T.copy(B[b, 0], tile)
 
 
+@T.macro
+def averaged(A, B, b):
+    tile, out = T.alloc_fragment((64, 64), "float32"), T.alloc_fragment((64,), "float32")
+    T.reduce(tile, out, "mean", dim=1)
+
+
+@T.macro
+def exchanged(A, B, b):
+    s, t = T.alloc_shared((64,), "float32"), T.alloc_shared((64,), "float32")
+    for _ in T.serial(4):
+        s, t = t, s
+
+
+@T.macro
+def number_of_text(A, B, b):
+    A[0, 0] = float(f"{A[0, 1]}")
+
+
+def grid_of_an_element():
+    @T.prim_func
+    def main(A: T.Tensor((4,), "int32")):
+        with T.Kernel(A[0]) as b:
+            A[b] = 1
+
+
+def with_warps():
+    @T.prim_func
+    def main(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, num_warps=4) as b:
+            A[b] = 1
+
+
+@tilec.jit
+def sums(A, B):
+    N = T.const("N")
+    A: T.Tensor[[N], T.float32]
+    B: T.Tensor[[N], T.float32]
+    C = T.empty((N,), T.float32)
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(N):
+            C[i] = A[i] + B[i]
+    return C
+
+
 MISTAKES = {
     "a target in place": (lambda: tilec.compile(fine(), "cpu"), ArgumentError, "did you mean `target='cpu'`"),
     "results by name": (lambda: tilec.compile(fine(), ["A"]), ArgumentError, "or a list of them, not `\\['A'\\]`"),
@@ -193,6 +237,47 @@ MISTAKES = {
         lambda: in_kernel(few_indices),
         ShapeError,
         "such as `B\\[i, :, :\\]`, or the place where a tile begins, .* `B\\[i, j, k\\]`",
+    ),
+    "a reduction that is not there": (
+        lambda: in_kernel(averaged),
+        ArgumentError,
+        "there is no reduction `mean`; there are `sum`, `max`",
+    ),
+    "tiles that change names": (lambda: in_kernel(exchanged), TLSyntaxError, "give one a dimension more, `s\\[k % 2"),
+    "a number of a text": (
+        lambda: in_kernel(number_of_text),
+        UnsupportedError,
+        "`<float32 value>` is known only when the kernel runs, and its text is no number",
+    ),
+    "a panel as a text": (
+        lambda: program(lambda A, S: T.use_swizzle("10")),
+        ArgumentError,
+        "`panel_size` of `T.use_swizzle` is an integer, not `'10'`",
+    ),
+    "a grid of an element": (
+        grid_of_an_element,
+        TLSyntaxError,
+        "an element of `A` is known only when a kernel runs, .*pass a number to the program, as `n: T.int32`",
+    ),
+    "warps of a kernel": (
+        with_warps,
+        ArgumentError,
+        "`num_warps`; `threads` says how many threads a block has, 32 for each warp",
+    ),
+    "extents that differ": (
+        lambda: sums(np.zeros(3, np.float32), np.zeros(4, np.float32)),
+        ShapeError,
+        "test_first_mistakes.py:.*`N` is 3 by another tensor: make the two agree",
+    ),
+    "another rank": (
+        lambda: sums(np.zeros((3, 1), np.float32), np.zeros(3, np.float32)),
+        RankError,
+        "test_first_mistakes.py:.*`A` has 2 dimensions, and its annotation 1: pass a tensor of as many",
+    ),
+    "another type": (
+        lambda: sums(np.zeros(3), np.zeros(3)),
+        DTypeError,
+        "test_first_mistakes.py:.*its annotation says `float32`: convert the tensor",
     ),
     "a layout that is chosen later": (
         lambda: program(lambda A, S: T.make_volta_swizzled_layout(S).map_forward_index([1, 0])),

@@ -795,7 +795,7 @@ def test_eager_mistakes():
         eager(a, np.zeros(3, np.float32))
     with pytest.raises(DTypeError, match="`A` is of `float64`"):
         eager(a.astype(np.float64), b)
-    with pytest.raises(RankError, match="`A` has 1 dimensions"):
+    with pytest.raises(RankError, match="`A` has 1 dimension, and its annotation 2"):
         eager(b, b)
     with pytest.raises(TLError, match="`out_idx` is for functions that return"):
         tilec.jit(out_idx=0)(eager.__wrapped__)

@@ -69,11 +69,20 @@ class EagerTensor:
         if not isinstance(annotation, TensorType):
             raise DTypeError(f"`{self.name}` is a tensor: annotate it with `T.Tensor[shape, dtype]`")
         if annotation.rank != len(self._shape):
-            raise RankError(f"`{self.name}` has {len(self._shape)} dimensions, and its annotation {annotation.rank}")
+            count = len(self._shape)
+            raise RankError(
+                f"`{self.name}` has {count} dimension{'s' if count != 1 else ''}, and its annotation "
+                f"{annotation.rank}: pass a tensor of as many, or annotate it so",
+                location=self._builder.here(),
+            )
         is_packed = annotation.dtype.bits == 4
         stands_for_bits = isinstance(annotation.dtype, dtypes.Format) and not is_packed
         if annotation.dtype != self.dtype and (annotation.dtype.mlir != self.dtype.mlir or stands_for_bits):
-            raise DTypeError(f"`{self.name}` is of `{self.dtype}`, and its annotation says `{annotation.dtype}`")
+            raise DTypeError(
+                f"`{self.name}` is of `{self.dtype}`, and its annotation says `{annotation.dtype}`: convert the "
+                f"tensor, or annotate it so",
+                location=self._builder.here(),
+            )
         shape = (*self._shape[:-1], 2 * self._shape[-1]) if is_packed else self._shape
         self._solve("shape", annotation.raw_shape, shape)
         if isinstance(annotation, StridedTensorType) and any(isinstance(s, Const) for s in annotation.raw_strides):
@@ -96,7 +105,9 @@ class EagerTensor:
             elif extent.value != number:
                 place = "dimension" if what == "shape" else "stride"
                 raise ShapeError(
-                    f"{place} {d} of `{self.name}` is {number}, and `{extent.name}` is {extent.value} by another tensor"
+                    f"{place} {d} of `{self.name}` is {number}, and `{extent.name}` is {extent.value} by another "
+                    f"tensor: make the two agree, or give them names of their own",
+                    location=self._builder.here(),
                 )
 
     def _reject(self) -> NoReturn:
@@ -272,7 +283,11 @@ def result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
     numbers: list[int] = []
     for result in as_tuple(results):
         if not isinstance(result, Buffer) or not any(result.parameter is o for o in builder.outputs):
-            raise TLSyntaxError(f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`")
+            raise TLSyntaxError(
+                f"`{builder.name}` can return tensors made by `T.empty` only, not `{result!r}`: what it writes to its "
+                f"arguments is there when the call is done",
+                location=builder.location,
+            )
         numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
     if len(set(numbers)) != len(numbers):
         raise TLSyntaxError(f"`{builder.name}` returns a tensor twice: make another one with `T.empty`, and copy to it")

@@ -52,6 +52,14 @@ _OTHER_WORDS = {
 }
 """What other libraries call arguments."""
 
+_REMEDIES = {
+    "num_warps": "`threads` says how many threads a block has, 32 for each warp",
+    "num_stages": "it is an argument of `T.Pipelined`",
+    "mask": "what is outside of a tensor is zero and is not written; for other conditions use `T.if_then_else` or `if`",
+    "other": "`T.if_then_else(condition, A[i], other)` has another value where there is none",
+}
+"""What is done otherwise here."""
+
 
 def prim_func(func: Callable[..., Any] | None = None, *, eager_jit: bool = False) -> Any:
     """Builds a function of the `tl` dialect from a Python function, a `T.PrimFunc`.
@@ -204,7 +212,7 @@ def _in_our_words(error: Exception) -> TLError | None:
     if isinstance(error, NameError):
         return _unknown_name(error, user.tb_frame, place) if user is frames[-1] else None
     if isinstance(error, ValueError):
-        return _wrong_count(error, place) if user is frames[-1] else None
+        return (_wrong_count(error, place) or _wrong_text(error, place)) if user is frames[-1] else None
     if isinstance(error, KeyError):
         key = error.args[0] if error.args else None
         if not isinstance(key, Operators):
@@ -280,6 +288,20 @@ def _wrong_count(error: ValueError, place: Location) -> TLSyntaxError | None:
     return TLSyntaxError(f"{found[2]} names take {values}: write as many names as there are values", location=place)
 
 
+def _wrong_text(error: ValueError, place: Location) -> UnsupportedError | None:
+    """Returns the error for a number made of the text of a value that is not known yet."""
+    import re
+
+    found = re.search(r"<\w+ value[^<>]*>", str(error))
+    if found is None:
+        return None
+    return UnsupportedError(
+        f"`{found[0]}` is known only when the kernel runs, and its text is no number: use the value itself, or "
+        f"`.astype(...)`",
+        location=place,
+    )
+
+
 def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
     """Returns the error for a call of one of our functions that Python refused, if it is one."""
     import re
@@ -299,6 +321,8 @@ def _wrong_call(error: Exception, place: Location) -> ArgumentError | None:
     meant = _OTHER_WORDS.get(wrong[1]) if wrong else None
     guess = f"; it is called `{meant}`" if meant in known else suggestion(wrong[1], known) if wrong else ""
     text = str(error).partition("() ")[2].replace("'", "`")
+    if wrong and wrong[1] in _REMEDIES:
+        guess = f"; {_REMEDIES[wrong[1]]}"
     if called in ("max", "min") and "missing" in text:
         guess = f"; it compares numbers: of a tile use `T.reduce_{called}(tile, out)`"
     return ArgumentError(f"`T.{called}` {text}{guess or f'; it takes {quoted(known)}'}", location=place)

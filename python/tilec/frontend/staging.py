@@ -160,7 +160,12 @@ class _Watch:
         """Raises if a name brings a value from one iteration to the next."""
         for n in carried:
             if n in self.entry and self.has_changed(n, scope):
-                remedy = f"make it before the loop with `{n} = T.alloc_var(dtype, value)`"
+                remedy = (
+                    f"tiles do not change names while the kernel runs: give one a dimension more, `{n}[k % 2, ...]`, "
+                    f"or loop by `T.unroll`"
+                    if isinstance(self.entry[n], Buffer)
+                    else f"make it before the loop with `{n} = T.alloc_var(dtype, value)`"
+                )
                 raise TLSyntaxError(
                     f"`{n}` carries a value from one iteration of {self.construct} to the next; "
                     f"{advice(self.construct, remedy)}",

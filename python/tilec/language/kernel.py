@@ -471,6 +471,8 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     if not enable:
         return
     kernel = opened_kernel("`T.use_swizzle`")
+    if isinstance(panel_size, bool) or not isinstance(panel_size, int):
+        raise ArgumentError(f"`panel_size` of `T.use_swizzle` is an integer, not `{panel_size!r}`", location=here())
     if panel_size < 1:
         raise ShapeError(f"`panel_size` must be positive, and {panel_size} is not", location=here())
     if order not in ("row", "column"):

@@ -14,7 +14,7 @@ import math
 from .. import _ops, dtypes
 from ..buffers import Buffer, Element, Outside, Region, Var, alloc, require_same_space
 from ..builder import current
-from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, suggestion
+from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError, quoted, suggestion
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, as_tuple
 from ..values import Expr, binary, cast, expr, index_value, least, narrowed, select, static_int, to_index
@@ -207,7 +207,8 @@ _KINDS = ("sum", "max", "min", "abssum", "absmax", *_BITS, *_PLACES)
 def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
     """Returns the dimension, counted from the first one."""
     if kind not in _KINDS:
-        raise ArgumentError(f"there is no reduction `{kind}`{suggestion(str(kind), _KINDS)}", location=current().here())
+        guess = suggestion(str(kind), _KINDS) or f"; there are {quoted(_KINDS)}"
+        raise ArgumentError(f"there is no reduction `{kind}`{guess}", location=current().here())
     for box in (source, target):
         if box.buffer.space == "global":
             raise DTypeError(

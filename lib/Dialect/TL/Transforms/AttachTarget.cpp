@@ -30,7 +30,7 @@ static LogicalResult verifyClusters(ModuleOp module, const Target &target) {
       return WalkResult::advance();
     launch.emitError("launches clusters of blocks, which `")
         << target.getChip()
-        << "` does not have; leave `cluster` out, or compile for `sm_90` or "
+        << "` does not have; launch it without them, or compile for `sm_90` or "
            "later";
     return WalkResult::interrupt();
   });

@@ -12,7 +12,7 @@ module attributes {gpu.container_module} {
   }
   func.func @f(%g: index) {
     tl.launch @k::@k blocks(%g) threads(128) cluster(1) args()
-    // expected-error @below {{launches clusters of blocks, which `sm_89` does not have; leave `cluster` out, or compile for `sm_90` or later}}
+    // expected-error @below {{launches clusters of blocks, which `sm_89` does not have; launch it without them, or compile for `sm_90` or later}}
     tl.launch @k::@k blocks(%g) threads(128) cluster(2) args()
     return
   }
