@@ -135,8 +135,9 @@ static void assign(PipelinedOp loop, const Target &target) {
   if (getEngine(loop))
     return;
   if (!target.hasAsyncCopy()) {
-    remark::missed(loop.getLoc(), remarkOptions())
-        << "loop is not pipelined: the chip has no asynchronous copies";
+    if (loop.getStages() > 1)
+      remark::missed(loop.getLoc(), remarkOptions())
+          << "loop is not pipelined: the chip has no asynchronous copies";
     return;
   }
   RunAhead found = RunAhead::of(loop);
