@@ -309,7 +309,9 @@ bool Argument::describeBuffer(Holding &holding) {
   if (!readFormat(view.format ? view.format : "B", view.itemsize,
                   tensor.dtype.code, tensor.dtype.bits)) {
     setError("DTypeError", quoted(parameter) + " has elements of the format `" +
-                               view.format + "`, which kernels cannot take");
+                               view.format +
+                               "`, which kernels cannot take: convert it, as "
+                               "by `.astype(\"float32\")`");
     return false;
   }
   for (int i = 0; i < view.ndim; ++i) {

@@ -186,13 +186,16 @@ static bool checkCount(const State &state, size_t count) {
   size_t expected = state.parameters.size();
   if (count == expected)
     return true;
-  std::string message =
-      count < expected
-          ? "argument `" + state.names[count] + "` is missing"
-          : std::to_string(count - expected) + " arguments too many";
+  auto arguments = [](size_t number) {
+    return std::to_string(number) + (number == 1 ? " argument" : " arguments");
+  };
+  std::string message = count < expected
+                            ? "argument `" + state.names[count] + "` is missing"
+                            : arguments(count - expected) + " too many";
   setError("ArgumentError", message + ": the kernel takes " +
-                                std::to_string(expected) + " arguments, and " +
-                                std::to_string(count) + " are given");
+                                arguments(expected) + ", and " +
+                                std::to_string(count) +
+                                (count == 1 ? " is given" : " are given"));
   return false;
 }
 

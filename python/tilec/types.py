@@ -207,7 +207,8 @@ class Const(Operators):
         if self.value is None:
             raise ShapeError(
                 f"the value of `{self.name}` is unknown here: annotate a tensor with it first, as in "
-                f"`A: T.Tensor[[{self.name}], ...]`"
+                f"`A: T.Tensor[[{self.name}], ...]`; in a `@T.prim_func` use `T.dynamic`",
+                location=here(),
             )
         if isinstance(self.value, Symbol):
             raise ShapeError(f"a number is needed here, and `{self.name}` is known only when the kernel is called")

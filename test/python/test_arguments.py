@@ -229,8 +229,8 @@ A, B = arrays()
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((A,), ArgumentError, "argument `B` is missing: the kernel takes 3 arguments, and 1 are given"),
-        ((A, B, 1, 2), ArgumentError, "1 arguments too many"),
+        ((A,), ArgumentError, "argument `B` is missing: the kernel takes 3 arguments, and 1 is given"),
+        ((A, B, 1, 2), ArgumentError, "1 argument too many: the kernel takes 3 arguments, and 4 are given"),
         ((A, B, "1"), ArgumentError, "`k` must be a number, not `str`"),
         ((A, B, None), ArgumentError, "`k` must be a number, not `NoneType`"),
         ((None, B, 1), ArgumentError, "`A` is null"),

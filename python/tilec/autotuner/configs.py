@@ -44,7 +44,7 @@ def expand(
             found.append(cast("Config", config))
         seen.add(key)
     if not any(found):
-        raise ConfigError(f"there are no configurations to tune `{name}` with")
+        raise ConfigError(f"there are no configurations to tune `{name}` with: give `configs` a dictionary at least")
     return found
 
 
