@@ -35,7 +35,7 @@ def test_products_on_the_cpu(a, b, turns):
           *turns)  # fmt: skip
 
 
-@pytest.mark.parametrize("chip", ["sm_80", "sm_89", "sm_90a"])
+@pytest.mark.parametrize("chip", ["sm_75", "sm_80", "sm_89", "sm_90a"])
 @pytest.mark.parametrize(("a", "b"), MIXES)
 def test_products_on_the_simulator(a, b, chip):
     M, N, K = 72, 64, 160
@@ -53,7 +53,7 @@ def test_the_least_sums(a, b, target):
     np.testing.assert_array_equal(C, kept if target == "sm_90a" else D)
 
 
-@pytest.mark.parametrize("chip", ["sm_80", "sm_89", "sm_90a"])
+@pytest.mark.parametrize("chip", ["sm_75", "sm_80", "sm_89", "sm_90a"])
 @pytest.mark.parametrize("turns", [(True, False), (False, False), (True, True)])
 def test_tiles_that_no_instruction_reads_as_they_lie(chip, turns):
     M, N, K = 64, 64, 96
@@ -70,7 +70,7 @@ def test_blocks_without_whole_warps(chip):
     check(tilec.compile(program, target=chip, backend="sim" if chip != "cpu" else None), M, N, K, *TYPES)
 
 
-@pytest.mark.parametrize("chip", ["sm_80", "sm_89", "sm_90a"])
+@pytest.mark.parametrize("chip", ["sm_75", "sm_80", "sm_89", "sm_90a"])
 def test_sums_in_a_second_accumulator(chip):
     M, N, K = 64, 64, 384
     check(tilec.compile(promoted(M, N, K, *TYPES), target=chip, backend="sim"), M, N, K, *TYPES)
