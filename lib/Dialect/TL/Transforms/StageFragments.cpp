@@ -17,6 +17,13 @@
 // by the rules of FragmentAccess.h, and tl-verify-layouts holds the result
 // against them.
 //
+// A parallel loop that only reads a fragment finds in its tile what the
+// fragment holds for as long as nothing writes that. So the copy of a fragment
+// that a serial loop around does not write stands in front of it (`hoist`), if
+// all shared tiles have room beside each other: that the tile is held for
+// longer is then nobody's loss. Nothing else writes the tile. A loop without
+// iterations makes the copy one that nobody reads.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
@@ -25,9 +32,11 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -81,7 +90,67 @@ public:
     }
   }
 
+  /// Has fragments that loops only read copied once, in front of serial loops
+  /// around those, where shared memory of `limit` bytes has room.
+  void hoist(int64_t limit) {
+    if (onlyRead.empty() || getBytesOfAllTiles() + kReservedBytes > limit)
+      return;
+    for (CopyOp copy : onlyRead)
+      copy->moveBefore(findFirstPlace(copy));
+  }
+
 private:
+  /// mbarriers and the like, which are made later.
+  static constexpr int64_t kReservedBytes = 1024;
+
+  /// What the kernel's tiles take if each has memory of its own, and those of
+  /// pipelined loops as much as their stages are.
+  int64_t getBytesOfAllTiles() {
+    int64_t bytes = 0;
+    kernel.walk([&](AllocOp alloc) {
+      if (!isInSpace(alloc, Space::Shared))
+        return;
+      int64_t slots = 1;
+      for (Operation *user : alloc->getUsers())
+        if (auto loop = user->getParentOfType<PipelinedOp>())
+          slots = std::max<int64_t>(slots, loop.getStages());
+      bytes += slots * getSharedBytes(alloc);
+    });
+    return bytes;
+  }
+
+  /// The outermost serial loop around the copy of a fragment that is not
+  /// written there, or the copy.
+  static Operation *findFirstPlace(CopyOp copy) {
+    Value fragment = copy.getSource();
+    Operation *place = copy;
+    for (Operation *loop = copy->getParentOp();
+         isa<scf::ForOp, PipelinedOp>(loop); loop = loop->getParentOp()) {
+      bool mayChange =
+          loop->isAncestor(fragment.getDefiningOp()) ||
+          llvm::any_of(fragment.getUsers(), [&](Operation *user) {
+            return loop->isAncestor(user) && !onlyReads(user, fragment);
+          });
+      if (mayChange)
+        break;
+      place = loop;
+    }
+    return place;
+  }
+
+  /// True if `op` says of `fragment` that it reads it, and nothing else.
+  static bool onlyReads(Operation *op, Value fragment) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    if (!effects)
+      return false;
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffectsOnValue(fragment, instances);
+    return !instances.empty() &&
+           llvm::all_of(instances, [](const auto &instance) {
+             return isa<MemoryEffects::Read>(instance.getEffect());
+           });
+  }
+
   //===--------------------------------------------------------------------===//
   // Buffers and copies
   //===--------------------------------------------------------------------===//
@@ -106,12 +175,12 @@ private:
   }
 
   /// Copies a whole buffer to one of the same shape.
-  void copyAll(Value source, Value target) {
+  CopyOp copyAll(Value source, Value target) {
     ArrayRef<int64_t> shape = getType(source).getShape();
-    CopyOp::create(builder, loc, source, ValueRange(), target, ValueRange(),
-                   builder.getDenseI64ArrayAttr(shape), /*async=*/false,
-                   /*bulk=*/false, /*barrier=*/Value(),
-                   /*barrierIndex=*/Value());
+    return CopyOp::create(builder, loc, source, ValueRange(), target,
+                          ValueRange(), builder.getDenseI64ArrayAttr(shape),
+                          /*async=*/false, /*bulk=*/false, /*barrier=*/Value(),
+                          /*barrierIndex=*/Value());
   }
 
   /// Copies a whole fragment to one that lies otherwise.
@@ -171,10 +240,12 @@ private:
       overwrites |= access.isWrite && writesWhole(loop, access);
       access.op->replaceUsesOfWith(fragment, tile);
     }
+    if (!writes) {
+      onlyRead.push_back(copyAll(fragment, tile));
+      return;
+    }
     if (reads || !overwrites)
       copyAll(fragment, tile);
-    if (!writes)
-      return;
     OpBuilder::InsertionGuard saved(builder);
     builder.setInsertionPointAfter(loop);
     copyAll(tile, fragment);
@@ -317,15 +388,22 @@ private:
   gpu::GPUFuncOp kernel;
   OpBuilder builder;
   Location loc = kernel.getLoc();
+  /// Copies of fragments to tiles that nothing else writes.
+  SmallVector<CopyOp> onlyRead;
 };
 
 struct StageFragmentsPass
     : tl::impl::StageFragmentsPassBase<StageFragmentsPass> {
   void runOnOperation() override {
+    FailureOr<Target> target = Target::of(getOperation());
+    if (failed(target))
+      return signalPassFailure();
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (failed(requireLayouts(kernel)))
         return signalPassFailure();
-      Stager(kernel).run();
+      Stager stager(kernel);
+      stager.run();
+      stager.hoist(target->getSharedMemoryLimit());
     }
   }
 };

@@ -263,6 +263,83 @@ gpu.module @ops attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A fragment that a serial loop only reads is copied in front of it, and of all
+  // such loops around it; in the loop that writes it, behind the write.
+  // CHECK-LABEL: gpu.func @only_read
+  // CHECK:         tl.copy %[[F:.+]] to %[[T:.+]] tile(64, 64)
+  // CHECK-NEXT:    tl.pipelined
+  // CHECK-NEXT:      scf.for
+  // CHECK-NEXT:        tl.parallel
+  // CHECK:               tl.load %[[T]]
+  // CHECK:         scf.for
+  // CHECK-NEXT:      tl.fill %[[F]]
+  // CHECK-NEXT:      tl.copy %[[F]] to %[[U:.+]] tile(64, 64)
+  // CHECK-NEXT:      scf.for
+  // CHECK-NEXT:        tl.parallel
+  // CHECK:               tl.load %[[U]]
+  gpu.func @only_read(%A: memref<64xf32>, %n: index, %zero: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %f = tl.alloc : !tile
+    tl.pipelined %j = %c0 to %n stages(2) {
+      scf.for %k = %c0 to %n step %c1 {
+        tl.parallel (%i) in (64) {
+          %x = tl.load %f[%k, %i] : !tile
+          tl.store %x, %A[%i] : memref<64xf32>
+        }
+      }
+    }
+    scf.for %j = %c0 to %n step %c1 {
+      tl.fill %f, %zero : !tile
+      scf.for %k = %c0 to %n step %c1 {
+        tl.parallel (%i) in (64) {
+          %x = tl.load %f[%k, %i] : !tile
+          tl.store %x, %A[%i] : memref<64xf32>
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // Not where the tiles of the kernel do not fit beside each other: its life would be
+  // longer. Nor out of a branch, which may not be taken.
+  // CHECK-LABEL: gpu.func @no_room
+  // CHECK:         scf.for
+  // CHECK-NEXT:      tl.copy %{{.+}} to %{{.+}} tile(64, 64)
+  // CHECK-NEXT:      tl.parallel
+  gpu.func @no_room(%A: memref<64xf32>, %n: index, %zero: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %f = tl.alloc : !tile
+    %large = tl.alloc : memref<56320xf32, #gpu.address_space<workgroup>>
+    scf.for %k = %c0 to %n step %c1 {
+      tl.parallel (%i) in (64) {
+        %x = tl.load %f[%k, %i] : !tile
+        tl.store %x, %A[%i] : memref<64xf32>
+      }
+    }
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @in_a_branch
+  // CHECK:         scf.for
+  // CHECK-NEXT:      scf.if
+  // CHECK-NEXT:        tl.copy %{{.+}} to %{{.+}} tile(64, 64)
+  // CHECK-NEXT:        tl.parallel
+  gpu.func @in_a_branch(%A: memref<64xf32>, %n: index, %c: i1) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %f = tl.alloc : !tile
+    scf.for %k = %c0 to %n step %c1 {
+      scf.if %c {
+        tl.parallel (%i) in (64) {
+          %x = tl.load %f[%k, %i] : !tile
+          tl.store %x, %A[%i] : memref<64xf32>
+        }
+      }
+    }
+    gpu.return
+  }
+
   // A tile of one dimension is reduced to one element, with or without a dimension.
   // CHECK-LABEL: gpu.func @one_dimension
   // CHECK-DAG:     tl.alloc layout(#tl.fragment_layout<shape = [1], thread = [128] : [0], value = [] : []>) : memref<1xf32
