@@ -66,7 +66,7 @@ using namespace tl;
 using layout::FragmentLayout;
 
 /// Vectors of one round: a few loads in flight.
-static constexpr int64_t kRoundVectors = 4;
+static constexpr int64_t kRoundVectors = 8;
 /// No access is wider than 16 bytes.
 static constexpr int64_t kMaxGroup = 16;
 /// Instructions that the lanes of one round make, about: so many keep a thread

@@ -56,14 +56,14 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         %[[OLD:.+]] = memref.load %[[SLOT:.+]][]
   // CHECK:         %[[NEW:.+]] = arith.select %[[OTHERWISE]], %[[ZERO]], %[[OLD]]
   // CHECK:         memref.store %[[NEW]], %[[SLOT]][]
-  gpu.func @masks(%A: memref<64xf32> {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  gpu.func @masks(%A: memref<60xf32> {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %x = tl.alloc layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) : memref<64xf32, #tl.fragment>
     %zero = arith.constant 0.0 : f32
     tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [32] : [2], value = [2] : [1]>) {
       %below = arith.cmpi ult, %i, %n : index
       scf.if %below {
         %v = tl.load %x[%i] : memref<64xf32, #tl.fragment>
-        tl.store %v, %A[%i] : memref<64xf32>
+        tl.store %v, %A[%i] : memref<60xf32>
       } else {
         tl.store %zero, %x[%i] : memref<64xf32, #tl.fragment>
       }
@@ -137,12 +137,12 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // A loop that does not go through fragments is cut into rounds of four vectors: 64
-  // vectors are 16 rounds.
+  // A loop that does not go through fragments is cut into rounds of eight vectors: 64
+  // vectors are 8 rounds.
   // CHECK-LABEL: gpu.func @rounds(
-  // CHECK:         %[[ROUNDS:.+]] = arith.constant 16 : index
+  // CHECK:         %[[ROUNDS:.+]] = arith.constant 8 : index
   // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[ROUNDS]] step
-  // CHECK-COUNT-4:   llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-COUNT-8:   llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
   // CHECK-NOT:       llvm.store
   // CHECK:         gpu.return
   gpu.func @rounds(%A: memref<8192xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -156,14 +156,14 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // So is one that reads the same registers in every round: %one does not move with
   // the loop, and the thread's two rows are in each round.
   // CHECK-LABEL: gpu.func @rounds_with_registers(
-  // CHECK:         %[[ROUNDS:.+]] = arith.constant 32 : index
+  // CHECK:         %[[ROUNDS:.+]] = arith.constant 16 : index
   // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[ROUNDS]] step
   // CHECK:           %[[ONE:.+]] = memref.load %{{.+}}[] : memref<vector<3xf32>>
   // CHECK:           vector.extract %[[ONE]][1]
   // CHECK:           %[[ROWS:.+]] = memref.load %{{.+}}[] : memref<vector<2xf32>>
   // CHECK:           vector.extract %[[ROWS]][0]
   // CHECK:           vector.extract %[[ROWS]][1]
-  // CHECK-COUNT-4:   llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-COUNT-8:   llvm.store {{.+}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
   // CHECK-NOT:       llvm.store
   // CHECK:         gpu.return
   gpu.func @rounds_with_registers(%A: memref<2x8192xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -503,8 +503,8 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // All of a long row is one thread's: rounds are of a few vectors here too, however
   // long the run of neighbours is.
   // CHECK-LABEL: gpu.func @one_thread(
-  // CHECK:         scf.for %{{.+}} = %{{.+}} to %c64{{.*}} step
-  // CHECK-COUNT-4:   llvm.load {{.+}} -> vector<4xf32>
+  // CHECK:         scf.for %{{.+}} = %{{.+}} to %c32{{.*}} step
+  // CHECK-COUNT-8:   llvm.load {{.+}} -> vector<4xf32>
   // CHECK-NOT:       llvm.load
   // CHECK:         gpu.return
   gpu.func @one_thread(%A: memref<1024xf32> {tl.align = 16 : i64}, %B: memref<1024xf32> {tl.align = 16 : i64}) kernel
