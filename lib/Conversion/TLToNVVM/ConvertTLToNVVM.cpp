@@ -31,6 +31,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/MathFunctions.h"
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/TL.h"
@@ -171,15 +172,19 @@ struct IndexToRegister : ConvertOpToLLVMPattern<OpTy> {
   matchAndRewrite(OpTy op, typename OpTy::Adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Type i32 = rewriter.getI32Type();
+    LLVM::ConstantRangeAttr range;
+    if (std::optional<APInt> bound = op.getUpperBound())
+      range = LLVM::ConstantRangeAttr::get(rewriter.getContext(), 32, 0,
+                                           bound->getZExtValue());
     switch (op.getDimension()) {
     case gpu::Dimension::x:
-      rewriter.replaceOpWithNewOp<X>(op, i32);
+      rewriter.replaceOpWithNewOp<X>(op, i32, range);
       return success();
     case gpu::Dimension::y:
-      rewriter.replaceOpWithNewOp<Y>(op, i32);
+      rewriter.replaceOpWithNewOp<Y>(op, i32, range);
       return success();
     case gpu::Dimension::z:
-      rewriter.replaceOpWithNewOp<Z>(op, i32);
+      rewriter.replaceOpWithNewOp<Z>(op, i32, range);
       return success();
     }
     llvm_unreachable("unknown dimension");
@@ -452,6 +457,22 @@ static LogicalResult convertOps(gpu::GPUModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
+/// Has numbers of threads and blocks say what they are below, as kernels do.
+static void tellBounds(gpu::GPUModuleOp module) {
+  Builder builder(module.getContext());
+  auto tell = [&](auto op, int64_t bound) {
+    if (bound > 0)
+      op.setUpperBoundAttr(builder.getIndexAttr(bound));
+  };
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+    kernel.walk([&](Operation *op) {
+      if (auto thread = dyn_cast<gpu::ThreadIdOp>(op))
+        tell(thread, getBlockExtent(kernel, thread.getDimension()));
+      else if (auto block = dyn_cast<gpu::BlockIdOp>(op))
+        tell(block, getGridLimit(kernel, block.getDimension()));
+    });
+}
+
 /// NVVM ops without an intrinsic become inline assembly.
 static LogicalResult lowerNVVM(gpu::GPUModuleOp module) {
   RewritePatternSet patterns(module.getContext());
@@ -504,7 +525,10 @@ LogicalResult tl::convertToNVVM(gpu::GPUModuleOp module) {
   splitFormulas(module);
   if (failed(lowerConversions(module)) || failed(lowerMath(module, fastMath)) ||
       failed(lowerDivisions(module)) || failed(expandOps(module)) ||
-      failed(lowerControlFlow(module)) || failed(convertOps(module)))
+      failed(lowerControlFlow(module)))
+    return failure();
+  tellBounds(module);
+  if (failed(convertOps(module)))
     return failure();
   adoptLoopAnnotations(module);
   fenceHalves(module);

@@ -154,10 +154,11 @@ int64_t ThreadLowering::getAccessWidth(Value buffer, ValueRange indices,
 
 Value ThreadLowering::getInBounds(Value buffer, unsigned dim, Value position) {
   auto type = cast<MemRefType>(buffer.getType());
-  std::optional<int64_t> constant = getConstant(position);
-  if (constant && !type.isDynamicDim(dim) && *constant >= 0 &&
-      *constant < type.getDimSize(dim))
-    return nullptr;
+  if (!type.isDynamicDim(dim)) {
+    std::optional<int64_t> greatest = getGreatest(position);
+    if (greatest && *greatest < type.getDimSize(dim))
+      return nullptr;
+  }
   // Unsigned, so that negative positions are outside too.
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                position, signature.getDim(buffer, dim));

@@ -3,8 +3,8 @@
 gpu.module @ops {
   // An index is 32 bits wide.
   // CHECK-LABEL: llvm.func @indices
-  // CHECK: nvvm.read.ptx.sreg.tid.y : i32
-  // CHECK: nvvm.read.ptx.sreg.ctaid.x : i32
+  // CHECK: nvvm.read.ptx.sreg.tid.y range <i32, 0, 1024> : i32
+  // CHECK: nvvm.read.ptx.sreg.ctaid.x range <i32, 0, 2147483647> : i32
   // CHECK: nvvm.read.ptx.sreg.nctaid.z : i32
   // CHECK: llvm.add {{.*}} : i32
   gpu.func @indices(%p: !llvm.ptr<1>) {
@@ -15,6 +15,19 @@ gpu.module @ops {
     %g = arith.addi %e, %d : index
     %h = arith.index_cast %g : index to i64
     llvm.store %h, %p : i64, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // Numbers of threads and blocks are below what the kernel says.
+  // CHECK-LABEL: llvm.func @bounds
+  // CHECK: nvvm.read.ptx.sreg.tid.x range <i32, 0, 2> : i32
+  // CHECK: nvvm.read.ptx.sreg.ctaid.y range <i32, 0, 7> : i32
+  gpu.func @bounds(%p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 2, 32, 1>, tl.grid_limit = array<i64: 5, 7, 1>} {
+    %a = gpu.thread_id x
+    %b = gpu.block_id y
+    %c = arith.addi %a, %b : index
+    %d = arith.index_cast %c : index to i64
+    llvm.store %d, %p : i64, !llvm.ptr<1>
     gpu.return
   }
 

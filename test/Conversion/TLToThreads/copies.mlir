@@ -330,18 +330,34 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   }
 
   // A copy converts; the wide side decides nothing about how the narrow one is
-  // read. Stores are guarded as loads are.
+  // read. What is seen to be in bounds has no guard.
   // CHECK-LABEL: gpu.func @converts(
   // CHECK:         llvm.load {{.+}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
   // CHECK:         arith.extf %{{.+}} : vector<8xf16> to vector<8xf32>
-  // CHECK:         scf.if
-  // CHECK:           llvm.store {{.+}} : vector<4xf32>, !llvm.ptr<1>
-  // CHECK:         scf.if
-  // CHECK:           llvm.store {{.+}} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-NOT:     scf.if
+  // CHECK:         llvm.store {{.+}} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-NOT:     scf.if
+  // CHECK:         llvm.store {{.+}} : vector<4xf32>, !llvm.ptr<1>
   gpu.func @converts(%A: memref<256xf16> {tl.align = 16 : i64}, %B: memref<256xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %x = tl.alloc layout(#tl.fragment_layout<shape = [256], thread = [32] : [8], value = [8] : [1]>) : memref<256xf32, #tl.fragment>
     tl.copy %A to %x tile(256) : memref<256xf16> to memref<256xf32, #tl.fragment>
     tl.copy %x to %B tile(256) : memref<256xf32, #tl.fragment> to memref<256xf32>
+    gpu.return
+  }
+  // Of a grid with a limit, the blocks inside of it are seen to be: along rows, and
+  // not along columns, which the last block would leave.
+  // CHECK-LABEL: gpu.func @blocks(
+  // CHECK:         %[[LAST:.+]] = arith.constant 1000 : index
+  // CHECK:         %[[INSIDE:.+]] = arith.cmpi ult, %{{.+}}, %[[LAST]] : index
+  // CHECK-NOT:     arith.cmpi
+  // CHECK:         scf.if %[[INSIDE]]
+  gpu.func @blocks(%A: memref<256x1000xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.grid_limit = array<i64: 8, 256, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [1, 128], thread = [32] : [4], value = [4] : [1]>) : memref<1x128xf32, #tl.fragment>
+    %bx = gpu.block_id x
+    %by = gpu.block_id y
+    %c128 = arith.constant 128 : index
+    %column = arith.muli %bx, %c128 : index
+    tl.copy %A[%by, %column] to %x tile(1, 128) : memref<256x1000xf32> to memref<1x128xf32, #tl.fragment>
     gpu.return
   }
 }

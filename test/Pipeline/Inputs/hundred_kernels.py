@@ -13,15 +13,15 @@ KERNEL = """
     // What kernel {number} does.
     tl.parallel (%i) in (128) {{
       %at = arith.addi %start, %i : index
-      %x = tl.load %A[%at] : memref<1024xf32>
+      %x = tl.load %A[%at] : memref<?xf32>
       %y = arith.mulf %x, %factor : f32
-      tl.store %y, %A[%at] : memref<1024xf32>
+      tl.store %y, %A[%at] : memref<?xf32>
     }}
   }}
 """
 
 edited = int(sys.argv[1]) if len(sys.argv) > 1 else None
-print("func.func @host(%A: memref<1024xf32>) attributes {tl.entry} {")
+print("func.func @host(%A: memref<?xf32>) attributes {tl.entry} {")
 print("  %grid = arith.constant 8 : index")
 for number in range(100):
     print(KERNEL.format(number=number, factor=float(number + 1000 * (number == edited))))

@@ -176,24 +176,38 @@ Interval Intervals::getOfCounter(Value lower, Value upper, Value step) {
   return {first.least, std::max(first.least, get(upper).greatest - 1)};
 }
 
-/// The greatest extent of the grid that `op` is launched with.
-static int64_t getGridLimit(Operation *op, gpu::Dimension dimension) {
-  if (dimension != gpu::Dimension::x)
-    return kMaxBlocks;
-  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
-  auto limit = kernel ? kernel->getAttrOfType<IntegerAttr>(kGridLimitAttr)
-                      : IntegerAttr();
-  return limit ? limit.getInt() : llvm::maxIntN(kIndexBits);
+int64_t tl::getGridLimit(gpu::GPUFuncOp kernel, gpu::Dimension dimension) {
+  auto limits = kernel
+                    ? kernel->getAttrOfType<DenseI64ArrayAttr>(kGridLimitAttr)
+                    : DenseI64ArrayAttr();
+  if (limits)
+    return limits[static_cast<unsigned>(dimension)];
+  return dimension == gpu::Dimension::x ? llvm::maxIntN(kIndexBits)
+                                        : kMaxBlocks;
+}
+
+int64_t tl::getBlockExtent(gpu::GPUFuncOp kernel, gpu::Dimension dimension) {
+  std::optional<ArrayRef<int32_t>> size;
+  if (kernel)
+    size = kernel.getKnownBlockSize();
+  auto number = static_cast<unsigned>(dimension);
+  return size && number < size->size() ? (*size)[number] : kMaxThreads;
 }
 
 Interval Intervals::getOfResult(Operation *op) {
   Interval all = getIntervalOfType(op->getResult(0).getType());
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
   if (auto block = dyn_cast<gpu::BlockIdOp>(op))
-    return {0, getGridLimit(op, block.getDimension()) - 1};
+    return {0, getGridLimit(kernel, block.getDimension()) - 1};
   if (auto grid = dyn_cast<gpu::GridDimOp>(op))
-    return {0, getGridLimit(op, grid.getDimension())};
-  if (isa<gpu::ThreadIdOp, gpu::BlockDimOp>(op))
+    return {0, getGridLimit(kernel, grid.getDimension())};
+  if (auto thread = dyn_cast<gpu::ThreadIdOp>(op))
+    return {0, getBlockExtent(kernel, thread.getDimension()) - 1};
+  if (isa<gpu::BlockDimOp>(op))
     return {0, kMaxThreads};
+  // What a lane gets is what some lane has, or what it had itself.
+  if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
+    return get(shuffle.getValue());
   if (isa<memref::DimOp>(op))
     return {0, all.greatest};
   if (isa<arith::ExtSIOp>(op))
@@ -256,3 +270,82 @@ std::optional<int64_t> tl::getGreatest(Value index) {
   return interval.isNonNegative() ? std::optional(interval.greatest)
                                   : std::nullopt;
 }
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+/// All bits from that of `low` on that a number up to `greatest` may have;
+/// sums that do not fit wrap.
+static uint32_t getBitsBetween(uint32_t low, uint64_t greatest) {
+  uint32_t above = low == 0 ? 0 : ~((low & -low) - 1);
+  if (greatest > UINT32_MAX)
+    return above;
+  return above & static_cast<uint32_t>(
+                     (uint64_t(2) << llvm::Log2_64(greatest | 1)) - 1);
+}
+
+namespace {
+class PossibleBits {
+public:
+  uint32_t get(Value index);
+
+private:
+  uint32_t getOfResult(Operation *op);
+  static uint32_t getOfAnything(Value index);
+
+  unsigned visits = 0;
+};
+} // namespace
+
+uint32_t PossibleBits::getOfAnything(Value index) {
+  int64_t divisor = getDivisor(index);
+  if (divisor == 0)
+    return 0;
+  std::optional<int64_t> greatest = getGreatest(index);
+  return getBitsBetween(static_cast<uint32_t>(divisor),
+                        greatest ? *greatest : UINT64_MAX);
+}
+
+uint32_t PossibleBits::get(Value index) {
+  APInt constant;
+  if (matchPattern(index, m_ConstantInt(&constant)))
+    return static_cast<uint32_t>(constant.getSExtValue());
+  Operation *op = index.getDefiningOp();
+  if (!op || ++visits > kMaxVisits)
+    return getOfAnything(index);
+  return getOfResult(op);
+}
+
+uint32_t PossibleBits::getOfResult(Operation *op) {
+  Value result = op->getResult(0);
+  if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
+    return get(shuffle.getValue());
+  if (isa<arith::IndexCastOp>(op) &&
+      getWidth(op->getOperand(0).getType()) <= kIndexBits)
+    return get(op->getOperand(0));
+  if (isa<arith::AddIOp>(op)) {
+    uint32_t a = get(op->getOperand(0)), b = get(op->getOperand(1));
+    // Where no bit can be in both, none is carried.
+    return (a & b) == 0 ? a | b : getBitsBetween(a | b, uint64_t(a) + b);
+  }
+  APInt by;
+  if (op->getNumOperands() != 2 ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&by)) ||
+      !by.isStrictlyPositive() || !by.isSignedIntN(kIndexBits))
+    return getOfAnything(result);
+  bool isPowerOfTwo = by.isPowerOf2();
+  uint32_t a = get(op->getOperand(0));
+  if (isa<arith::MulIOp>(op))
+    return isPowerOfTwo
+               ? a << by.logBase2()
+               : getBitsBetween(a * static_cast<uint32_t>(getPowerOfTwo(by)),
+                                uint64_t(a) * by.getZExtValue());
+  if (isa<arith::DivUIOp>(op) && isPowerOfTwo)
+    return a >> by.logBase2();
+  if (isa<arith::RemUIOp>(op) && isPowerOfTwo)
+    return a & static_cast<uint32_t>(by.getZExtValue() - 1);
+  return getOfAnything(result);
+}
+
+uint32_t tl::getPossibleBits(Value index) { return PossibleBits().get(index); }

@@ -5,13 +5,15 @@
 // keys. A changed grid expression stays on the host side. Source kernels of the
 // same text share a module, because a text is compiled as a whole.
 //
-// Of the grid a kernel is told how large its first extent can be
-// (`tl.grid_limit`), so that places like `block * 128` are known not to wrap.
-// The limit holds for every launch, because a kernel has one, whose grid it is
-// taken from: what the binder lets through as an extent or an integer of 32
-// bits is below 2^31. It is coarse, so that a changed number of blocks is
-// usually the same kernel: numbers count as 2^16 or the next power of two. What
-// an extent is divided by, which places are multiplied by, counts as it is.
+// Of the grid a kernel is told how large its extents can be (`tl.grid_limit`),
+// so that places like `block * 128` are known not to wrap, and to be inside of
+// a tensor whose extents are numbers. The limits hold for every launch, because
+// a kernel has one, whose grid they are taken from: what the binder lets
+// through as an extent or an integer of 32 bits is below 2^31. Where no tensor
+// has an extent that is a number, they are coarse, so that a changed number of
+// blocks is usually the same kernel: numbers count as 2^16 or the next power of
+// two. What an extent is divided by, which places are multiplied by, counts as
+// it is.
 //
 // Sound because what moves into a kernel is constants and extents, which are
 // the same there, and all else that it uses comes as an argument: a `gpu.func`
@@ -106,13 +108,15 @@ static bool isSignedArgument(Value number) {
   return function && !function.getArgAttr(argument.getArgNumber(), kDtypeAttr);
 }
 
-/// What a number of the host is at most, coarsely; none if that is not known.
-/// The host counts in 64 bits.
-static std::optional<int64_t> getLimit(Value number) {
+/// What a number of the host is at most, coarsely unless `isExact`; none if
+/// that is not known. The host counts in 64 bits.
+static std::optional<int64_t> getLimit(Value number, bool isExact) {
   APInt constant;
   if (matchPattern(number, m_ConstantInt(&constant))) {
     if (constant.isNegative() || !constant.isSignedIntN(32))
       return std::nullopt;
+    if (isExact)
+      return constant.getSExtValue();
     return std::max<int64_t>(1 << 16,
                              llvm::PowerOf2Ceil(constant.getZExtValue()));
   }
@@ -120,10 +124,10 @@ static std::optional<int64_t> getLimit(Value number) {
   if (isa_and_nonnull<memref::DimOp>(op) || isSignedArgument(number))
     return INT32_MAX;
   if (isa_and_nonnull<arith::IndexCastOp>(op))
-    return getLimit(op->getOperand(0));
+    return getLimit(op->getOperand(0), isExact);
   if (!isa_and_nonnull<arith::CeilDivSIOp, arith::FloorDivSIOp>(op))
     return std::nullopt;
-  std::optional<int64_t> limit = getLimit(op->getOperand(0));
+  std::optional<int64_t> limit = getLimit(op->getOperand(0), isExact);
   APInt divisor;
   if (!limit || !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
       !divisor.isStrictlyPositive() || !divisor.isSignedIntN(32))
@@ -131,6 +135,25 @@ static std::optional<int64_t> getLimit(Value number) {
   return isa<arith::CeilDivSIOp>(op)
              ? llvm::divideCeil(*limit, divisor.getZExtValue())
              : *limit / divisor.getSExtValue();
+}
+
+/// What the three extents of a grid are at most.
+static SmallVector<int64_t> getGridLimits(ValueRange grid,
+                                          ArrayRef<Value> captured) {
+  bool isExact = llvm::any_of(captured, [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    return type && llvm::any_of(type.getShape(), ShapedType::isStatic);
+  });
+  SmallVector<int64_t> limits;
+  for (unsigned d : {0, 1, 2}) {
+    int64_t most = getGridLimit(gpu::GPUFuncOp(), gpu::Dimension(d));
+    if (d >= grid.size())
+      limits.push_back(1);
+    else
+      limits.push_back(
+          std::min(most, getLimit(grid[d], isExact).value_or(most)));
+  }
+  return limits;
 }
 
 /// Builds the kernel function from the body of `kernel`.
@@ -149,9 +172,8 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
                                         padExtents<int64_t>(*cluster)));
   if (Attribute blocks = kernel->getAttr(kMinBlocksAttr))
     function->setAttr(kMinBlocksAttr, blocks);
-  std::optional<int64_t> limit = getLimit(kernel.getGrid().front());
-  if (limit && *limit < INT32_MAX)
-    function->setAttr(kGridLimitAttr, builder.getI64IntegerAttr(*limit));
+  function->setAttr(kGridLimitAttr, builder.getDenseI64ArrayAttr(getGridLimits(
+                                        kernel.getGrid(), captured)));
   for (auto [index, value] : llvm::enumerate(captured))
     carryFacts(value, function, index);
 

@@ -80,7 +80,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // Products and sums that may wrap may be negative.
-  gpu.func @wrapped_place(%A: memref<?x64xf16> {tl.align = 16 : i64}, %B: memref<4096xf32> {tl.align = 16 : i64}, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 16777217 : i64} {
+  gpu.func @wrapped_place(%A: memref<?x64xf16> {tl.align = 16 : i64}, %B: memref<4096xf32> {tl.align = 16 : i64}, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 16777217, 65535, 65535>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c128 = arith.constant 128 : index

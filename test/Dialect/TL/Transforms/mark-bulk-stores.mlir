@@ -37,7 +37,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // 2^24 blocks of 128 rows end at 2^31; there are fewer blocks along y.
   // CHECK-LABEL: gpu.func @blocks
   // CHECK-COUNT-2: tl.copy %{{.+}} to %{{.+}} tile(128, 64) bulk :
-  gpu.func @blocks(%A: memref<?x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 16777216 : i64} {
+  gpu.func @blocks(%A: memref<?x64xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 16777216, 65535, 65535>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %bx = gpu.block_id x
@@ -93,7 +93,7 @@ gpu.module @sums attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         tl.copy %[[TILE:.+]] to %arg0[%{{.+}}, %[[ROW:.+]], %{{.+}}] tile(1, 64, 32) bulk accumulate :
   // CHECK-NOT:     tl.atomic
   // CHECK-NOT:     tl.wait_stores
-  gpu.func @sum(%A: memref<4x4096x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 64 : i64} {
+  gpu.func @sum(%A: memref<4x4096x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 64, 65535, 65535>} {
     %c3 = arith.constant 3 : index
     %c64 = arith.constant 64 : index
     %bx = gpu.block_id x
@@ -117,7 +117,7 @@ gpu.module @sums attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:           }
   // CHECK-NEXT:    }
   // CHECK-NEXT:    tl.wait_stores 0 read
-  gpu.func @sums(%A: memref<8192x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = 64 : i64} {
+  gpu.func @sums(%A: memref<8192x32xf32> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 64, 65535, 65535>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c64 = arith.constant 64 : index

@@ -149,17 +149,15 @@ func.func @"gr\C3\B6\C3\9Fe"() {
 
 // -----
 
-// Of the grid's first extent a kernel knows what it is at most: 2^31 less one by
-// the divisor, and of numbers no more than a power of two.
+// Of the grid's extents a kernel knows what they are at most: 2^31 less one by
+// the divisor, and of numbers no more than a power of two; else what CUDA allows.
 // CHECK-LABEL: func.func @limits(
-// CHECK:       gpu.func @ceiling() {{.*}}tl.grid_limit = 22369622 : i64
-// CHECK:       gpu.func @floor() {{.*}}tl.grid_limit = 16777215 : i64
-// CHECK:       gpu.func @few() {{.*}}tl.grid_limit = 65536 : i64
-// CHECK:       gpu.func @many() {{.*}}tl.grid_limit = 131072 : i64
-// CHECK:       gpu.func @unsigned() kernel attributes
-// CHECK-NOT:     tl.grid_limit
-// CHECK:       gpu.func @product() kernel attributes
-// CHECK-NOT:     tl.grid_limit
+// CHECK:       gpu.func @ceiling() {{.*}}tl.grid_limit = array<i64: 22369622, 1, 1>
+// CHECK:       gpu.func @floor() {{.*}}tl.grid_limit = array<i64: 16777215, 1, 1>
+// CHECK:       gpu.func @few() {{.*}}tl.grid_limit = array<i64: 65536, 1, 1>
+// CHECK:       gpu.func @many() {{.*}}tl.grid_limit = array<i64: 131072, 1, 1>
+// CHECK:       gpu.func @unsigned() {{.*}}tl.grid_limit = array<i64: 2147483647, 1, 1>
+// CHECK:       gpu.func @product() {{.*}}tl.grid_limit = array<i64: 2147483647, 65535, 1>
 func.func @limits(%A: memref<?xf32>, %n: i32, %u: i32 {tl.dtype = "u32"}) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -183,7 +181,26 @@ func.func @limits(%A: memref<?xf32>, %n: i32, %u: i32 {tl.dtype = "u32"}) {
   tl.kernel @unsigned blocks(%b) in (%extent) threads(128) {
   }
   %product = arith.muli %ceiling, %c8 : index
-  tl.kernel @product blocks(%b) in (%product) threads(128) {
+  tl.kernel @product blocks(%b, %y) in (%product, %product) threads(128) {
+  }
+  return
+}
+
+// -----
+
+// Beside a tensor with an extent that is a number, numbers count as they are.
+// CHECK-LABEL: func.func @exact_limits(
+// CHECK:       gpu.func @exact({{.*}}tl.grid_limit = array<i64: 8, 3, 65535>
+// CHECK:       gpu.func @coarse({{.*}}tl.grid_limit = array<i64: 65536, 65535, 1>
+func.func @exact_limits(%A: memref<?x64xf32>, %B: memref<?xf32>, %f: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  tl.kernel @exact blocks(%x, %y, %z) in (%c8, %c3, %n) threads(128) {
+    tl.store %f, %A[%x, %c0] : memref<?x64xf32>
+  }
+  tl.kernel @coarse blocks(%x, %y) in (%c8, %c3) threads(128) {
+    tl.store %f, %B[%x] : memref<?xf32>
   }
   return
 }

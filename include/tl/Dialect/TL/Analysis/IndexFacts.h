@@ -9,6 +9,7 @@
 #ifndef TL_DIALECT_TL_ANALYSIS_INDEXFACTS_H
 #define TL_DIALECT_TL_ANALYSIS_INDEXFACTS_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Value.h"
 #include <optional>
 
@@ -22,9 +23,21 @@ int64_t getDivisor(mlir::Value index);
 /// to be negative: no sum or product that it is made of wraps at 32 bits.
 std::optional<int64_t> getGreatest(mlir::Value index);
 
-/// On a kernel: the first extent of its grid is never above this integer. The
-/// other two extents are below 2^16 in every launch.
+/// Has a one for each of the low 32 bits of `index` that may be one.
+uint32_t getPossibleBits(mlir::Value index);
+
+/// On a kernel: three integers that the extents of its grid are never above.
 inline constexpr llvm::StringLiteral kGridLimitAttr = "tl.grid_limit";
+
+/// What an extent of the grid of `kernel` is at most: as `tl.grid_limit` says,
+/// or as CUDA does. The kernel may be null.
+int64_t getGridLimit(mlir::gpu::GPUFuncOp kernel,
+                     mlir::gpu::Dimension dimension);
+
+/// The extent of the blocks of `kernel`, or what none is above if it is not
+/// known. The kernel may be null.
+int64_t getBlockExtent(mlir::gpu::GPUFuncOp kernel,
+                       mlir::gpu::Dimension dimension);
 
 } // namespace tl
 
