@@ -2,6 +2,7 @@
 
 #include "tl/Conversion/TLToThreads/SharedAddressing.h"
 
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
@@ -65,20 +66,80 @@ Value SharedAddressing::getAddress(Value view, ValueRange indices) {
     view = slot.getSource();
   }
   layout::SharedLayout layout = getSharedLayout(view);
-  Value offset = b.index(0);
-  for (const layout::SharedLayout::Term &term : layout.getTerms()) {
-    Value digit = b.div(position[term.dim], term.divisor);
-    if (term.extent)
-      digit = b.rem(digit, term.extent);
-    offset = b.add(offset, b.mul(digit, term.bytes));
-  }
+  int64_t swizzle = layout.getSwizzleMask();
+  auto [own, constant] = getSplitOffset(layout, position);
+  if (swizzle == 0)
+    return getAddress(b.add(b.add(own, getOffset(view)), constant));
   // The swizzle: 16-byte units move by the number of their 128-byte line.
-  if (int64_t bits = layout.getSwizzleMask()) {
+  auto move = [&](Value offset) -> Value {
     Value line = b.div(offset, 8);
-    Value flip = arith::AndIOp::create(b.builder, b.loc, line, b.index(bits));
-    offset = arith::XOrIOp::create(b.builder, b.loc, offset, flip);
+    Value flip =
+        arith::AndIOp::create(b.builder, b.loc, line, b.index(swizzle));
+    return arith::XOrIOp::create(b.builder, b.loc, offset, flip);
+  };
+  if ((getPossibleBits(own) & constant) != 0)
+    return getAddress(b.add(move(b.add(own, constant)), getOffset(view)));
+  // Of two numbers without a bit in common the sum moves by what each of them
+  // does: of many elements of a thread the own part is computed once, and what
+  // is outside of the swizzle goes into the instruction.
+  int64_t moved = constant ^ (constant >> 3 & swizzle);
+  Value place = move(own);
+  if (int64_t flip = moved & swizzle)
+    place = arith::XOrIOp::create(b.builder, b.loc, place, b.index(flip));
+  return getAddress(b.add(b.add(place, getOffset(view)), moved & ~swizzle));
+}
+
+/// `index` as a sum of a value and of a constant that has no bit in common with
+/// it; the constant is zero if there is no such sum.
+std::pair<Value, int64_t> SharedAddressing::splitIndex(Value index) {
+  auto split = [&](auto &self, Value sum) -> std::pair<Value, int64_t> {
+    if (std::optional<int64_t> number = getConstant(sum);
+        number && *number >= 0)
+      return {b.index(0), *number};
+    auto add = sum.getDefiningOp<arith::AddIOp>();
+    if (!add)
+      return {sum, 0};
+    auto [left, first] = self(self, add.getLhs());
+    auto [right, second] = self(self, add.getRhs());
+    if (first + second == 0)
+      return {sum, 0};
+    return {b.add(left, right), first + second};
+  };
+  auto [own, constant] = split(split, index);
+  if (constant > INT32_MAX || (getPossibleBits(own) & constant) != 0)
+    return {index, 0};
+  return {own, constant};
+}
+
+/// Where an element is in its tile, in bytes and before the swizzle, as a sum
+/// of a value and a constant. Digits of numbers without a bit in common are
+/// those of each, if they are groups of bits.
+std::pair<Value, int64_t>
+SharedAddressing::getSplitOffset(const layout::SharedLayout &layout,
+                                 ArrayRef<Value> position) {
+  bool isOfBits = llvm::all_of(
+      layout.getTerms(), [](const layout::SharedLayout::Term &term) {
+        return llvm::isPowerOf2_64(term.divisor) &&
+               (term.extent == 0 || llvm::isPowerOf2_64(term.extent));
+      });
+  SmallVector<std::pair<Value, int64_t>> parts;
+  for (Value index : position)
+    parts.push_back(isOfBits ? splitIndex(index)
+                             : std::pair(index, int64_t(0)));
+  Value offset = b.index(0);
+  int64_t constant = 0;
+  for (const layout::SharedLayout::Term &term : layout.getTerms()) {
+    auto [own, fixed] = parts[term.dim];
+    Value digit = b.div(own, term.divisor);
+    fixed /= term.divisor;
+    if (term.extent) {
+      digit = b.rem(digit, term.extent);
+      fixed %= term.extent;
+    }
+    offset = b.add(offset, b.mul(digit, term.bytes));
+    constant += fixed * term.bytes;
   }
-  return getAddress(b.add(offset, getOffset(view)));
+  return {offset, constant};
 }
 
 Value SharedAddressing::getBarrierAddress(Value barriers, Value index) {

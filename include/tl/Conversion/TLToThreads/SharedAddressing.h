@@ -9,6 +9,7 @@
 #define TL_CONVERSION_TLTOTHREADS_SHAREDADDRESSING_H
 
 #include "tl/Conversion/TLToThreads/IndexBuilder.h"
+#include "tl/Layout/SharedLayout.h"
 
 namespace tl {
 
@@ -28,6 +29,10 @@ public:
 
 private:
   mlir::Value mapToRank(mlir::Value address, mlir::Value rank);
+  std::pair<mlir::Value, int64_t> splitIndex(mlir::Value index);
+  std::pair<mlir::Value, int64_t>
+  getSplitOffset(const layout::SharedLayout &layout,
+                 llvm::ArrayRef<mlir::Value> position);
   IndexBuilder &b;
   mlir::Value base;
 };
