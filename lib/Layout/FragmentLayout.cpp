@@ -114,6 +114,20 @@ FragmentLayout::FragmentLayout(ArrayRef<int64_t> shape,
     : shape(shape), threadModes(canonicalize(shape, threadModes)),
       valueModes(canonicalize(shape, valueModes)) {}
 
+/// How many of `numThreads` threads share a row of `vectors` accesses, `extent`
+/// of them or fewer: a third of what they do is not to be beyond its end, if
+/// other rows have work for the rest. Eight threads still fill whole lines.
+static int64_t fitRow(ArrayRef<int64_t> shape, int64_t vectors, int64_t extent,
+                      int64_t numThreads) {
+  constexpr int64_t fewest = 8;
+  int64_t part = std::min(vectors & -vectors, extent);
+  int64_t rows = product_of(shape.drop_back(), int64_t(1));
+  int64_t done = divideCeil(vectors, extent) * extent;
+  bool wastes = 2 * done > 3 * vectors;
+  return wastes && part >= fewest && rows % (numThreads / part) == 0 ? part
+                                                                     : extent;
+}
+
 FragmentLayout FragmentLayout::blocked(ArrayRef<int64_t> shape,
                                        int64_t numThreads,
                                        int64_t vectorWidth) {
@@ -134,6 +148,8 @@ FragmentLayout FragmentLayout::blocked(ArrayRef<int64_t> shape,
   for (int64_t dim : reverse(dims)) {
     int64_t wanted = PowerOf2Ceil(cover.remaining(dim));
     int64_t extent = std::min(wanted, powerOfTwo);
+    if (dim + 1 == static_cast<int64_t>(shape.size()))
+      extent = fitRow(shape, cover.remaining(dim), extent, powerOfTwo);
     cover.addThreads(dim, extent);
     powerOfTwo /= extent;
   }

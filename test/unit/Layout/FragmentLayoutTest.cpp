@@ -189,6 +189,16 @@ TEST(FragmentLayoutBlocked, PadsOddExtents) {
             "shape=[4, 128] thread=[32:4, 2:128] value=[4:1, 2:256]");
 }
 
+// 128 threads along a row of 144 vectors would do nothing in 112 of 256 places;
+// 16 threads do nine each.
+TEST(FragmentLayoutBlocked, LeavesFewPlacesBeyondTheEndOfARow) {
+  EXPECT_EQ(FragmentLayout::blocked({64, 576}, 128, 4).str(),
+            "shape=[64, 576] thread=[16:4, 8:576] value=[4:1, 9:64, 8:4608]");
+  // Not where the threads that are left have no rows of their own.
+  EXPECT_EQ(FragmentLayout::blocked({4, 576}, 128, 4).str(),
+            "shape=[4, 1024] thread=[128:4] value=[4:1, 2:512, 4:1024]");
+}
+
 TEST(FragmentLayoutBlocked, SpreadsAnOddFactorOverWhatIsLeft) {
   // 96 threads: 32 cover a row, and 3 rows are taken at a time.
   EXPECT_EQ(FragmentLayout::blocked({64, 128}, 96, 4).str(),
