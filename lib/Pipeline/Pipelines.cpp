@@ -43,6 +43,7 @@ static OpPassManager &addStage(Stages &stages) {
 
 /// What makes a kernel mean the same on every target. First in all pipelines.
 static void addNormalization(OpPassManager &kernel) {
+  kernel.addPass(createUnrollArrayLoopsPass());
   kernel.addPass(createGuardArraysPass());
   kernel.addPass(createPrivatizeVariablesPass());
   kernel.addPass(createNormalizeStatementsPass());
@@ -59,6 +60,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
     return;
   }
   addNormalization(kernel);
+  kernel.addPass(createJoinContributionsPass());
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());
   kernel.addPass(createUnrollFragmentLoopsPass());

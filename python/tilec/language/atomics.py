@@ -103,7 +103,15 @@ class _Operation:
                 location=current().here(),
             )
 
-    def emit(self, target: Buffer, indices: list[Number | Expr], value: Any = None, expected: Any = None) -> Expr:
+    def emit(
+        self,
+        target: Buffer,
+        indices: list[Number | Expr],
+        value: Any = None,
+        expected: Any = None,
+        *,
+        marks: dict[str, str] | None = None,
+    ) -> Expr:
         """Emits the operation on an element, and returns what that was before."""
         found, place = target.locate(indices)
         if found.dtype.mlir != target.dtype.mlir:
@@ -128,6 +136,7 @@ class _Operation:
             order=None if self._order == "relaxed" else self._order,
             scope=None if self._scope == "device" else self._scope,
             old_type=target.dtype.mlir,
+            attributes=marks,
         )
         return Expr(op.results[0], target.dtype)
 
@@ -217,11 +226,22 @@ def _change(operation: _Operation, target: Any, value: Any, return_prev: bool) -
     return None
 
 
-def elementwise(name: str, kind: AtomicKind, target: Buffer, place: list[Number | Expr], value: Any) -> None:
-    """Changes an element, for other functions of the language; threads of the block may do so together."""
+def elementwise(
+    name: str,
+    kind: AtomicKind,
+    target: Buffer,
+    place: list[Number | Expr],
+    value: Any,
+    *,
+    in_any_order: bool = False,
+) -> None:
+    """Changes an element, for other functions of the language; threads of the block may do so together.
+
+    With `in_any_order` what several of them have may be combined first.
+    """
     operation = _Operation(name, kind, None, "block")
     operation.check(target)
-    operation.emit(target, place, value)
+    operation.emit(target, place, value, marks={"tl.contribution": ""} if in_any_order else None)
 
 
 # Operations -----------------------------------------------------------------------------------------------------------

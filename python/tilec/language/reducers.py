@@ -55,7 +55,7 @@ class Reducer(Buffer):
 
     def combine(self, value: Any, indices: list[Number | Expr]) -> None:
         """Combines a contribution into an element."""
-        elementwise("reducer_update", _ATOMICS[self.combination], self, indices, value)
+        elementwise("reducer_update", _ATOMICS[self.combination], self, indices, value, in_any_order=True)
 
     def store_element(self, value: Expr, indices: list[Number | Expr]) -> None:
         ops = current().block.ops

@@ -148,6 +148,20 @@ def SpeculateChoicesPass : Pass<"tl-speculate-choices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def UnrollArrayLoopsPass : Pass<"tl-unroll-array-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "write out short loops over the elements of local arrays";
+  let description = [{
+    An `scf.for` with constant bounds and at most 64 iterations, outside of
+    `tl.parallel`, is replaced by them, one after the other, if its index is part
+    of one of an array in private memory whose indices all are numbers then. Loops
+    with more than 1024 operations in all iterations stay as they are.
+
+    Requires nothing, and guarantees nothing: it is `tl-normalize-statements` that
+    sees to where arrays lie.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def GuardArraysPass : Pass<"tl-guard-arrays", "::mlir::gpu::GPUModuleOp"> {
   let summary = "keep accesses inside of local arrays";
   let description = [{
@@ -223,6 +237,17 @@ def PlanGemmsPass : Pass<"tl-plan-gemms", "::mlir::gpu::GPUModuleOp"> {
     not use the fastest instruction.
 
     Guarantees: every `tl.gemm` has a plan.
+  }];
+}
+
+def JoinContributionsPass : Pass<"tl-join-contributions", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "sum what iterations add to one element of a reducer";
+  let description = [{
+    A `tl.atomic` of kind `add` marked `tl.contribution` that stands in the body of
+    a `tl.parallel`, at some of the loop's indices, of an element in workgroup
+    memory becomes a store to a fragment of the loop's shape, reductions of that
+    behind the loop, and a loop that adds what comes of them. Loops of more than
+    128 iterations for each thread stay as they are.
   }];
 }
 

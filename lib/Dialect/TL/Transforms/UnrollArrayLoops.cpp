@@ -1,0 +1,153 @@
+//===- UnrollArrayLoops.cpp - SerialLoops over the elements of local arrays
+//-----===//
+//
+// Registers have numbers, so that an array of each thread is in registers only
+// where all of its indices are known (tl-normalize-statements):
+//
+//     for k in T.serial(8):
+//         total[0] += a[k] * b[k]
+//
+// A short loop whose index picks an element is written out, if that makes all
+// indices of the array known. Other arrays lie in memory with loops or without.
+//
+// In the body of a parallel loop variables are each iteration's own, and LLVM
+// does the same with less to read.
+//
+// Sound because a loop with constant bounds is what its iterations are, one
+// after the other: the values that it carries go from each to the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/Variables.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/FoldUtils.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tl {
+#define GEN_PASS_DEF_UNROLLARRAYLOOPSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+/// Iterations of a loop that is written out, and operations of all of them,
+/// loops inside included.
+static constexpr int64_t kMostIterations = 64, kMostOperations = 1024;
+
+using SerialLoops = llvm::SmallSetVector<scf::ForOp, 4>;
+
+/// True if `index` is a number once `loops`, to which those are added whose
+/// indices it is made of, are written out.
+static bool becomesKnown(Value index, SerialLoops &loops) {
+  if (matchPattern(index, m_Constant()))
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(index)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop || index != loop.getInductionVar() || !loop.getStaticTripCount())
+      return false;
+    loops.insert(loop);
+    return true;
+  }
+  Operation *op = index.getDefiningOp();
+  return isa<arith::ArithDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return becomesKnown(operand, loops);
+         });
+}
+
+/// The loops that make all indices of an array known if they are written out;
+/// none if no loops do.
+static SerialLoops getLoops(AllocOp array) {
+  SerialLoops loops;
+  for (Operation *user : array->getUsers()) {
+    if (isa<FillOp, CopyOp>(user))
+      continue;
+    if (!isa<LoadOp, StoreOp>(user) || user->getParentOfType<ParallelOp>() ||
+        !llvm::all_of(getElementIndices(user),
+                      [&](Value index) { return becomesKnown(index, loops); }))
+      return {};
+  }
+  return loops;
+}
+
+/// The operations of a loop's iterations, where those of `loops` are written
+/// out; none if one of these has too many iterations.
+static std::optional<int64_t> countOperations(scf::ForOp loop,
+                                              const SerialLoops &loops) {
+  int64_t count = 0;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    std::optional<int64_t> own = 1;
+    if (auto inner = dyn_cast<scf::ForOp>(op))
+      own = countOperations(inner, loops);
+    else
+      op.walk([&](Operation *nested) { *own += nested != &op; });
+    if (!own)
+      return std::nullopt;
+    count += *own;
+  }
+  if (!loops.contains(loop))
+    return count;
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  if (trips->ugt(kMostIterations))
+    return std::nullopt;
+  return count * trips->getSExtValue();
+}
+
+/// Has what is computed of constants be a constant, which it is seen as then.
+static void foldNumbers(gpu::GPUFuncOp kernel) {
+  OperationFolder folder(kernel.getContext());
+  SmallVector<Operation *> numbers;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<arith::ArithDialect>(op->getDialect()) &&
+        !op->hasTrait<OpTrait::ConstantLike>() &&
+        op->getResult(0).getType().isIntOrIndex())
+      numbers.push_back(op);
+  });
+  for (Operation *number : numbers)
+    (void)folder.tryToFold(number);
+}
+
+namespace {
+struct UnrollArrayLoopsPass
+    : tl::impl::UnrollArrayLoopsPassBase<UnrollArrayLoopsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      SerialLoops loops;
+      kernel.walk([&](AllocOp array) {
+        if (!isInSpace(array, Space::Private) ||
+            array.getType().getNumElements() == 1)
+          return;
+        SerialLoops all = loops;
+        all.insert_range(getLoops(array));
+        bool areShort = llvm::all_of(all, [&](scf::ForOp loop) {
+          std::optional<int64_t> count = countOperations(loop, all);
+          return count && *count <= kMostOperations;
+        });
+        if (areShort)
+          loops = all;
+      });
+      if (loops.empty())
+        continue;
+      // Inner loops first, which an outer one then has in it written out.
+      SmallVector<scf::ForOp> inOrder;
+      kernel.walk([&](scf::ForOp loop) {
+        if (loops.contains(loop))
+          inOrder.push_back(loop);
+      });
+      for (scf::ForOp loop : inOrder)
+        (void)loopUnrollFull(loop);
+      foldNumbers(kernel);
+    }
+  }
+};
+} // namespace

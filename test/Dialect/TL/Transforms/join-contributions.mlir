@@ -1,0 +1,54 @@
+// What iterations add to one element of a reducer.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-join-contributions))' | FileCheck %s
+
+!sums = memref<64x16xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels {
+  // Two of four dimensions are left, in the other order at the element: those that
+  // are not are summed, the last one first.
+  // CHECK-LABEL: gpu.func @joined
+  // CHECK-SAME:    %[[X:.+]]: f32
+  // CHECK:         %[[S:.+]] = tl.alloc : memref<64x16xf32, #gpu.address_space<workgroup>>
+  // CHECK:         %[[F:.+]] = tl.alloc : memref<16x4x64x8xf32, #tl.fragment>
+  // CHECK:         tl.parallel (%[[I:.+]], %[[J:.+]], %[[K:.+]], %[[L:.+]]) in (16, 4, 64, 8)
+  // CHECK-NEXT:      tl.store %[[X]], %[[F]][%[[I]], %[[J]], %[[K]], %[[L]]]
+  // CHECK:         %[[G:.+]] = tl.alloc : memref<16x4x64xf32, #tl.fragment>
+  // CHECK-NEXT:    tl.reduce sum %[[F]] to %[[G]] dim(3)
+  // CHECK-NEXT:    %[[H:.+]] = tl.alloc : memref<16x64xf32, #tl.fragment>
+  // CHECK-NEXT:    tl.reduce sum %[[G]] to %[[H]] dim(1)
+  // CHECK-NEXT:    tl.parallel (%[[I:.+]], %[[K:.+]]) in (16, 64)
+  // CHECK-NEXT:      %[[SUM:.+]] = tl.load %[[H]][%[[I]], %[[K]]]
+  // CHECK-NEXT:      tl.atomic add %[[SUM]], %[[S]][%[[K]], %[[I]]] scope(block)
+  gpu.func @joined(%x: f32) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %s = tl.alloc : !sums
+    tl.parallel (%i, %j, %k, %l) in (16, 4, 64, 8) {
+      %old = tl.atomic add %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+    }
+    gpu.return
+  }
+
+  // Not what is no contribution, is done under a condition, somewhere else than at
+  // the loop's indices, for each iteration at an element of its own, or by too many
+  // iterations of a thread; nor other operations.
+  // CHECK-LABEL: gpu.func @others
+  // CHECK-NOT:     #tl.fragment
+  gpu.func @others(%x: f32, %c: i1, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %s = tl.alloc : !sums
+    tl.parallel (%i, %k, %l) in (16, 64, 8) {
+      %a = tl.atomic add %x, %s[%k, %i] scope(block) : !sums
+      %b = tl.atomic max %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+      %d = tl.atomic add %x, %s[%k, %n] scope(block) {tl.contribution} : !sums
+      scf.if %c {
+        %e = tl.atomic add %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+      }
+    }
+    tl.parallel (%i, %k) in (16, 64) {
+      %a = tl.atomic add %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+    }
+    tl.parallel (%i, %k, %l) in (16, 64, 64) {
+      %a = tl.atomic add %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+    }
+    gpu.return
+  }
+}

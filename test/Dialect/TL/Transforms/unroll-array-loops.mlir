@@ -1,0 +1,68 @@
+// Short loops whose index picks an element of a local array.
+
+// RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-unroll-array-loops))' | FileCheck %s
+
+!array = memref<4xf32, #gpu.address_space<private>>
+
+gpu.module @kernels {
+  // Sums of numbers and of indices of short loops are numbers then. Fills and copies
+  // of whole arrays know their elements.
+  // CHECK-LABEL: gpu.func @elements
+  // CHECK:         tl.fill
+  // CHECK-NOT:     scf.for
+  // CHECK:         %[[A:.+]] = tl.load %{{.+}}[%c0]
+  // CHECK:         %[[B:.+]] = tl.load %{{.+}}[%c1]
+  // CHECK:         %[[C:.+]] = tl.load %{{.+}}[%c2]
+  // CHECK:         %[[D:.+]] = tl.load %{{.+}}[%c3]
+  // CHECK-NOT:     tl.load
+  // CHECK:         gpu.return
+  gpu.func @elements(%S: memref<?xf32>, %zero: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %a = tl.alloc : !array
+    tl.fill %a, %zero : !array
+    scf.for %i = %c0 to %c2 step %c1 {
+      %first = arith.muli %i, %c2 : index
+      scf.for %j = %c0 to %c2 step %c1 {
+        %k = arith.addi %first, %j : index
+        %x = tl.load %a[%k] : !array
+        tl.store %x, %S[%k] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // Not for an array with an index that stays unknown, in loops that are long, or
+  // whose end is not known, or in the body of a parallel loop.
+  // CHECK-LABEL: gpu.func @others
+  // CHECK-COUNT-4: scf.for
+  gpu.func @others(%S: memref<?xf32>, %n: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %c65 = arith.constant 65 : index
+    %a = tl.alloc : !array
+    %b = tl.alloc : !array
+    %c = tl.alloc : !array
+    scf.for %i = %c0 to %c4 step %c1 {
+      %x = tl.load %a[%i] : !array
+      tl.store %x, %a[%n] : !array
+    }
+    scf.for %i = %c0 to %c65 step %c1 {
+      %x = tl.load %b[%i] : !array
+      tl.store %x, %S[%i] : memref<?xf32>
+    }
+    scf.for %i = %c0 to %n step %c1 {
+      %x = tl.load %b[%i] : !array
+      tl.store %x, %S[%i] : memref<?xf32>
+    }
+    tl.parallel (%t) in (32) {
+      scf.for %i = %c0 to %c4 step %c1 {
+        %x = tl.load %c[%i] : !array
+        tl.store %x, %S[%i] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+}
