@@ -1,4 +1,4 @@
-//===- PromoteVariables.cpp - Turn an iteration's variables into values ---===//
+//===- PromoteVariables.cpp - Turn variables into values ------------------===//
 //
 // Variables in the body of a parallel loop become SSA values, so that backends
 // see arithmetic where the user wrote assignments. An array that is only
@@ -6,6 +6,15 @@
 // private memory.
 //
 // Sound because a variable of an iteration is seen by nothing else.
+//
+// So do variables of the block, such as the bounds of a loop of tiles, so that
+// passes see what does not change in a loop. Only loops and branches that hold
+// numbers alone come to carry one: what is assigned beside operations on tiles
+// stays in memory.
+//
+// Sound because, after tl-normalize-statements, all threads assign a variable
+// of the block alike, and no parallel loop assigns one from outside: at each
+// place it has one value in all threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,6 +71,18 @@ static unsigned getDepth(Block *block) {
   return depth;
 }
 
+using Group = std::pair<Block *, SetVector<Value>>;
+
+/// Promotes what each of the blocks allocates.
+static void promoteByBlock(SmallVector<Group> groups) {
+  // Promotion replaces the loops in a block, so what is in them comes first.
+  llvm::stable_sort(groups, [](const Group &a, const Group &b) {
+    return getDepth(a.first) > getDepth(b.first);
+  });
+  for (auto &[block, slots] : groups)
+    promoteSlots(std::move(slots), *block);
+}
+
 static void promoteVariables(ParallelOp loop) {
   SmallVector<AllocOp> arrays;
   loop.getBody().walk([&](AllocOp alloc) {
@@ -73,18 +94,61 @@ static void promoteVariables(ParallelOp loop) {
     for (Value variable : splitArray(array))
       if (isPromotable(variable))
         variables[variable.getParentBlock()].insert(variable);
-  // Promotion replaces the loops in a block, so what is in them comes first.
-  auto groups = variables.takeVector();
-  llvm::stable_sort(groups, [](const auto &a, const auto &b) {
-    return getDepth(a.first) > getDepth(b.first);
+  promoteByBlock(variables.takeVector());
+}
+
+/// True if `op` works with numbers alone, and so does all that is in it.
+static bool worksWithNumbers(Operation *op) {
+  WalkResult result = op->walk([](Operation *nested) {
+    auto store = dyn_cast<StoreOp>(nested);
+    bool isOfNumbers =
+        isa<scf::ForOp, scf::WhileOp, scf::IfOp, LoadOp>(nested) ||
+        (store && isInSpace(store.getTarget(), Space::Private)) ||
+        (nested->getNumRegions() == 0 && isPure(nested));
+    return isOfNumbers ? WalkResult::advance() : WalkResult::interrupt();
   });
-  for (auto &[block, slots] : groups)
-    promoteSlots(std::move(slots), *block);
+  return !result.wasInterrupted();
+}
+
+/// True if all uses of a variable are loads and stores, and the loops and
+/// branches around its stores work with numbers alone.
+static bool isSetByNumbers(Value variable) {
+  Operation *home = variable.getParentBlock()->getParentOp();
+  return llvm::all_of(variable.getUsers(), [&](Operation *user) {
+    SlotAccess access = SlotAccess::of(user);
+    if (access.slot != variable || access.stored == variable)
+      return false;
+    if (!access.isStore())
+      return true;
+    for (Operation *parent = user->getParentOp(); parent != home;
+         parent = parent->getParentOp())
+      if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp>(parent) ||
+          !worksWithNumbers(parent))
+        return false;
+    return true;
+  });
+}
+
+static void promoteBlockVariables(gpu::GPUFuncOp kernel) {
+  llvm::MapVector<Block *, SetVector<Value>> variables;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ParallelOp>(op))
+      return WalkResult::skip();
+    auto alloc = dyn_cast<AllocOp>(op);
+    if (alloc && isInSpace(alloc, Space::Private) &&
+        alloc.getType().getNumElements() == 1 && isSetByNumbers(alloc))
+      variables[alloc->getBlock()].insert(alloc.getResult());
+    return WalkResult::advance();
+  });
+  promoteByBlock(variables.takeVector());
 }
 
 namespace {
 struct PromoteVariablesPass
     : tl::impl::PromoteVariablesPassBase<PromoteVariablesPass> {
-  void runOnOperation() override { getOperation().walk(promoteVariables); }
+  void runOnOperation() override {
+    getOperation().walk(promoteVariables);
+    getOperation().walk(promoteBlockVariables);
+  }
 };
 } // namespace

@@ -103,6 +103,11 @@ private:
         } else {
           rewriter.replaceOp(&op, read(access.slot, state, &op));
         }
+      } else if (op.getNumRegions() != 0 && getStored(&op).empty()) {
+        // Nothing goes around: what is in it reads what is there before it.
+        for (Region &region : op.getRegions())
+          for (Block &inner : region)
+            process(inner, state);
       } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
         processLoop(loop, state);
       } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {

@@ -32,9 +32,11 @@ struct SlotAccess {
 /// `scf.while` and `scf.if` only.
 bool isPromotable(mlir::Value slot);
 
-/// Replaces `slots`, which are allocated in `block` and promotable, by the
-/// values stored, carried through `scf.for`, `scf.while` and `scf.if`. A slot
-/// that is read before it is written reads as zero.
+/// Replaces `slots`, which are allocated in `block`, by the values stored,
+/// carried through `scf.for`, `scf.while` and `scf.if`. A slot that is read
+/// before it is written reads as zero. Requires of all uses what `isPromotable`
+/// says, but for loads: these may be in any ops in which the slot is not stored
+/// to.
 void promoteSlots(llvm::SetVector<mlir::Value> slots, mlir::Block &block);
 
 } // namespace tl

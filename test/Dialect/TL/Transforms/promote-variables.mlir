@@ -90,3 +90,75 @@ gpu.module @arrays {
     gpu.return
   }
 }
+
+// -----
+
+// Variables of the block: a loop of numbers carries one, and a loop of tiles and
+// the iterations in it see its value.
+// CHECK-LABEL: gpu.func @bound
+// CHECK-NOT:     tl.alloc : memref<1xi32
+// CHECK:         %[[E:.+]] = scf.for %{{.+}} iter_args(%[[V:.+]] = %[[ZERO:.+]]) -> (i32) {
+// CHECK-NEXT:      %[[X:.+]] = tl.load
+// CHECK-NEXT:      %[[Y:.+]] = arith.maxsi %[[V]], %[[X]]
+// CHECK-NEXT:      scf.yield %[[Y]]
+// CHECK:         tl.pipelined
+// CHECK-NEXT:      %[[I:.+]] = arith.index_cast %[[E]]
+// CHECK-NEXT:      tl.copy %{{.+}}[%[[I]]]
+// CHECK-NEXT:      tl.parallel (%[[P:.+]]) in (64) {
+// CHECK-NEXT:        arith.index_cast %[[E]]
+gpu.module @bound {
+  gpu.func @bound(%A: memref<64xi32>, %B: memref<64xi32>, %n: index, %zero: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc : memref<64xi32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<1xi32, #gpu.address_space<private>>
+    tl.store %zero, %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %n step %c1 {
+      %x = tl.load %A[%k] : memref<64xi32>
+      %o = tl.load %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+      %y = arith.maxsi %o, %x : i32
+      tl.store %y, %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+    }
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %e = tl.load %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+      %i = arith.index_cast %e : i32 to index
+      tl.copy %A[%i] to %s tile(64) : memref<64xi32> to memref<64xi32, #gpu.address_space<workgroup>>
+      tl.parallel (%p) in (64) {
+        %f = tl.load %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+        %j = arith.index_cast %f : i32 to index
+        %q = arith.addi %p, %j : index
+        %w = tl.load %s[%p] : memref<64xi32, #gpu.address_space<workgroup>>
+        tl.store %w, %B[%q] : memref<64xi32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One that is assigned beside operations on tiles stays in memory, and so does
+// what is read at an index that is not known.
+// CHECK-LABEL: gpu.func @beside_tiles
+// CHECK:         tl.alloc : memref<1xi32, #gpu.address_space<private>>
+// CHECK:         tl.alloc : memref<4xi32, #gpu.address_space<private>>
+// CHECK:         scf.for
+// CHECK-NEXT:      tl.load
+gpu.module @beside_tiles {
+  gpu.func @beside_tiles(%A: memref<64xi32>, %n: index, %zero: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc : memref<64xi32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<1xi32, #gpu.address_space<private>>
+    %w = tl.alloc : memref<4xi32, #gpu.address_space<private>>
+    tl.store %zero, %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %n step %c1 {
+      %o = tl.load %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+      %i = arith.index_cast %o : i32 to index
+      tl.copy %A[%i] to %s tile(64) : memref<64xi32> to memref<64xi32, #gpu.address_space<workgroup>>
+      %y = tl.load %w[%k] : memref<4xi32, #gpu.address_space<private>>
+      tl.store %y, %v[%c0] : memref<1xi32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}

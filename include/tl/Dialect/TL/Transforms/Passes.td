@@ -204,12 +204,14 @@ def NormalizeStatementsPass : Pass<"tl-normalize-statements", "::mlir::gpu::GPUM
 }
 
 def PromoteVariablesPass : Pass<"tl-promote-variables", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "turn variables of parallel loops into SSA values";
+  let summary = "turn variables into SSA values";
   let description = [{
     Replaces buffers in private memory that are allocated in a `tl.parallel` by
     the values stored to them, carried through `scf.for`, `scf.while` and
     `scf.if`: variables, and arrays that are accessed at constant indices only.
-    What is read before it is written reads as zero.
+    So it does variables elsewhere, if the loops and branches around their
+    stores work with numbers alone: no tile is touched in them. What is read
+    before it is written reads as zero.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
