@@ -83,6 +83,80 @@ FragmentLayout tl::layout::extendDims(const FragmentLayout &layout,
   return cover.finish();
 }
 
+/// Appends `mode`, which moves inside a dimension of `digits`, cut where it
+/// goes from digit to digit; `dimStride` is the dimension's. False if it does
+/// not move by whole digits.
+static bool splitMode(FragmentMode mode, ArrayRef<int64_t> digits,
+                      int64_t dimStride, SmallVectorImpl<FragmentMode> &modes) {
+  int64_t unit = dimStride;
+  for (int64_t digit : reverse(digits)) {
+    int64_t end = unit * digit;
+    if (mode.stride < end && mode.extent > 1) {
+      if (mode.stride % unit != 0 || end % mode.stride != 0)
+        return false;
+      int64_t positions = std::min(mode.extent, end / mode.stride);
+      if (mode.extent % positions != 0)
+        return false;
+      modes.push_back({positions, mode.stride});
+      mode = {mode.extent / positions, mode.stride * positions};
+    }
+    unit = end;
+  }
+  return mode.extent == 1;
+}
+
+std::optional<FragmentLayout>
+tl::layout::splitDims(const FragmentLayout &layout, const DimDigits &digits) {
+  ArrayRef<int64_t> shape = layout.getShape();
+  assert(digits.size() == shape.size() && "one list for each dimension");
+  SmallVector<int64_t> newShape, strides = rowMajorStrides(shape);
+  for (auto [extent, parts] : zip_equal(shape, digits)) {
+    if (parts.size() == 1) {
+      newShape.push_back(extent);
+      continue;
+    }
+    if (product_of(parts, int64_t(1)) != extent)
+      return std::nullopt;
+    newShape.append(parts.begin(), parts.end());
+  }
+  // Row-major numbers of elements stay as they are, and so do strides.
+  auto split = [&](ArrayRef<FragmentMode> modes)
+      -> std::optional<SmallVector<FragmentMode>> {
+    SmallVector<FragmentMode> result;
+    for (FragmentMode mode : modes) {
+      std::optional<Move> move = findMove(shape, mode);
+      if (!move || digits[move->dim].size() == 1)
+        result.push_back(mode);
+      else if (!splitMode(mode, digits[move->dim], strides[move->dim], result))
+        return std::nullopt;
+    }
+    return result;
+  };
+  auto threads = split(layout.getThreadModes());
+  auto values = split(layout.getValueModes());
+  if (!threads || !values)
+    return std::nullopt;
+  FragmentLayout result(newShape, *threads, *values);
+  std::string why;
+  return succeeded(result.verify(why)) ? std::optional(result) : std::nullopt;
+}
+
+std::optional<FragmentLayout> tl::layout::joinDims(const FragmentLayout &layout,
+                                                   const DimDigits &digits) {
+  ArrayRef<int64_t> shape = layout.getShape();
+  SmallVector<int64_t> newShape;
+  for (ArrayRef<int64_t> parts : digits) {
+    ArrayRef<int64_t> held = shape.take_front(parts.size());
+    shape = shape.drop_front(parts.size());
+    if (parts.size() != 1 && held != parts)
+      return std::nullopt;
+    newShape.push_back(product_of(held, int64_t(1)));
+  }
+  assert(shape.empty() && "a dimension for each digit");
+  return FragmentLayout(newShape, layout.getThreadModes(),
+                        layout.getValueModes());
+}
+
 int64_t ReductionSteps::countGroups() const {
   int64_t count = 1;
   for (ThreadStep step : groups)

@@ -805,3 +805,84 @@ def extents_of_zero(random):
 
     a = random.integers(-99, 99, (12, 16), np.int32)
     return Case(main, [a, np.zeros((4, 16), np.int32), 3], [a, a.reshape(3, 4, 16).sum(0) + 3])
+
+
+@case
+def an_accumulator_of_another_shape(random):
+    """Two indices of the loop are a column of the product: all of it stays in registers."""
+
+    @T.prim_func
+    def main(A: T.Tensor((128, 64), "float16"), B: T.Tensor((128, 64), "float16"), W: T.Tensor((4, 32), "float32"),
+             C: T.Tensor((128, 4), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=256):
+            As, Bs = T.alloc_shared((128, 64), "float16"), T.alloc_shared((128, 64), "float16")
+            S, F = T.alloc_fragment((128, 128), "float32"), T.alloc_fragment((4, 32), "float32")
+            R = T.reshape(S, (128, 4, 32))
+            sums = T.alloc_fragment((128, 4), "float32")
+            T.copy(A, As)
+            T.copy(B, Bs)
+            T.copy(W, F)
+            T.clear(S)
+            T.gemm(As, Bs, S, transpose_B=True)
+            for i, q, h in T.Parallel(128, 4, 32):
+                R[i, q, h] = T.max(R[i, q, h], 0) * F[q, h]
+            T.reduce_sum(R, sums, dim=2)
+            T.copy(sums, C)
+
+    a, b = (random.integers(-3, 4, (128, 64)).astype(np.float16) for _ in range(2))
+    w = random.integers(-3, 4, (4, 32)).astype(np.float32)
+    product = np.maximum(a.astype(np.float32) @ b.astype(np.float32).T, 0).reshape(128, 4, 32)
+    return Case(main, [a, b, w, np.zeros((128, 4), np.float32)], [a, b, w, (product * w).sum(2)])
+
+
+@case
+def places_from_a_variable_of_the_block(random):
+    """What a loop of numbers found is where a pipelined loop begins, and how often it goes."""
+
+    @T.prim_func
+    def main(N: T.Tensor((4,), "int32"), A: T.Tensor((512, 32), "int32"), B: T.Tensor((64, 32), "int32")):
+        with T.Kernel(1, threads=64):
+            first, last = T.alloc_var("int32", 511), T.alloc_var("int32", 0)
+            for k in T.serial(4):
+                first = T.min(first, N[k])
+                last = T.max(last, N[k])
+            S, F = T.alloc_shared((64, 32), "int32"), T.alloc_fragment((64, 32), "int32")
+            T.clear(F)
+            for k in T.Pipelined(T.ceildiv(last - first, 64), num_stages=3):
+                T.copy(A[first + k * 64, 0], S)
+                for i, j in T.Parallel(64, 32):
+                    if first + k * 64 + i < last:
+                        F[i, j] += S[i, j] * (k + 1)
+            T.copy(F, B)
+
+    n, a = np.array([70, 9, 211, 33], np.int32), random.integers(-99, 99, (512, 32)).astype(np.int32)
+    b = np.zeros((64, 32), np.int32)
+    for i in range(9, 211):
+        b[(i - 9) % 64] += a[i] * ((i - 9) // 64 + 1)
+    return Case(main, [n, a, np.zeros_like(b)], [n, a, b])
+
+
+@case
+def sums_of_neighbours(random):
+    """Some rows are added to twice, others not at all, and the row's end is not a whole vector."""
+
+    @T.prim_func
+    def main(P: T.Tensor((32,), "int32"), A: T.Tensor((32, 48), "float32"), B: T.Tensor((16, 64), "float32"),
+             H: T.Tensor((16, 64), "float16"), D: T.Tensor((16, 44), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=64):
+            for i, j in T.Parallel(32, 48):
+                if P[i] >= 0 and P[i] < 16:
+                    T.atomic_add(B[P[i], j + 4], A[i, j])
+                    T.atomic_add(H[P[i], j + 8], T.cast(A[i, j], "float16"))
+                    T.atomic_add(D[P[i], j], A[i, j])
+
+    p = random.integers(-4, 20, 32).astype(np.int32)
+    a = random.integers(-9, 10, (32, 48)).astype(np.float32)
+    b, h, d = np.zeros((16, 64), np.float32), np.zeros((16, 64), np.float16), np.zeros((16, 44), np.float32)
+    for i in range(32):
+        if 0 <= p[i] < 16:
+            b[p[i], 4:52] += a[i]
+            h[p[i], 8:56] += a[i].astype(np.float16)
+            d[p[i]] += a[i, :44]
+    zeros = [np.zeros_like(x) for x in (b, h, d)]
+    return Case(main, [p, a, *zeros], [p, a, b, h, d])

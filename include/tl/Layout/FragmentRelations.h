@@ -29,6 +29,22 @@ FragmentLayout extendDims(const FragmentLayout &layout,
                           llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<int64_t> extents, int64_t vectorWidth);
 
+/// For each dimension of a tile the digits that it is counted by, slowest
+/// first: {2, 64} for one of extent 128 whose elements are named by two
+/// indices.
+using DimDigits = llvm::SmallVector<llvm::SmallVector<int64_t, 2>>;
+
+/// `layout` with each dimension in the digits that it is counted by: one
+/// dimension for each of them. Threads and values keep their numbers. None if a
+/// mode does not move by whole digits, or a dimension of several digits is
+/// padded: then there are no such digits.
+std::optional<FragmentLayout> splitDims(const FragmentLayout &layout,
+                                        const DimDigits &digits);
+
+/// The converse. None if one of several digits is padded.
+std::optional<FragmentLayout> joinDims(const FragmentLayout &layout,
+                                       const DimDigits &digits);
+
 /// One index of a fragment that is touched in a loop: `position` behind loop
 /// index `dim`, or with a negative `dim` the constant `position`.
 struct FragmentIndex {

@@ -52,6 +52,7 @@
 #include "ParallelBody.h"
 
 #include "tl/Dialect/TL/IR/Calls.h"
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -678,13 +679,16 @@ private:
 
   /// True if lanes in the loop's padding have elements of the fragment, which
   /// they must not write.
-  bool paddingHasElements(Value fragment, ValueRange indices) {
-    auto type = cast<MemRefType>(fragment.getType());
-    for (auto [dim, index] : llvm::enumerate(indices))
-      if (std::optional<unsigned> argument = body.getArgument(index))
-        if (body.isPadded(*argument) &&
-            type.getDimSize(dim) > loop.getExtents()[*argument])
-          return true;
+  bool paddingHasElements(StoreOp store) {
+    FragmentAccess access =
+        getFragmentAccess(store, store.getTarget(), store.getIndices(), loop);
+    if (!access.indices)
+      return true;
+    for (auto [index, extent] :
+         llvm::zip_equal(*access.indices, access.getShape()))
+      if (index.dim >= 0 && body.isPadded(index.dim) &&
+          extent > loop.getExtents()[index.dim])
+        return true;
     return false;
   }
 
@@ -710,7 +714,7 @@ private:
       writeSharedRegisters(fragment, *registers, lanes, mask);
       return success();
     }
-    if (paddingHasElements(fragment, store.getIndices()))
+    if (paddingHasElements(store))
       mask = getActive(mask);
     if (mask)
       lanes = arith::SelectOp::create(b, lowering.loc, mask, lanes,

@@ -285,6 +285,7 @@ void ParallelBody::visit(Operation *op, const Conditions &conditions) {
     return dependOnAll(op);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, conditions);
+  }
   if (auto inner = dyn_cast<scf::ForOp>(op))
     return visitFor(inner, conditions);
   if (isa<gpu::BlockIdOp, gpu::GridDimOp, memref::DimOp>(op)) {
@@ -473,24 +474,24 @@ FailureOr<SmallVector<int64_t>> tl::findRegisters(Operation *op,
                                                   Value fragment,
                                                   ValueRange indices) {
   const FragmentLayout &lanes = body.getLayout();
-  FragmentLayout registers = lowering.getLayout(fragment);
   ParallelOp loop = body.getLoop();
-  SmallVector<layout::FragmentIndex> parsed;
-  bool mayLeave = false;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    std::optional<layout::FragmentIndex> known =
-        getFragmentIndex(index, loop, isa<StoreOp>(op));
-    if (!known)
-      return foreignElement(op, fragment);
+  FragmentAccess access = getFragmentAccess(op, fragment, indices, loop);
+  if (!access.indices)
+    return foreignElement(op, fragment);
+  std::optional<FragmentLayout> seen = access.see(lowering.getLayout(fragment));
+  if (!seen)
+    return foreignElement(op, fragment);
+  const FragmentLayout &registers = *seen;
+  ArrayRef<layout::FragmentIndex> parsed = *access.indices;
+  for (auto [dim, index] : llvm::enumerate(parsed)) {
     SmallVector<layout::ThreadStep> wanted;
-    if (known->dim >= 0)
-      wanted = lanes.threadSteps(known->dim);
+    if (index.dim >= 0)
+      wanted = lanes.threadSteps(index.dim);
     if (joinSteps(wanted) != joinSteps(registers.threadSteps(dim)))
       return foreignElement(op, fragment);
-    mayLeave |= known->dim >= 0 && known->position != 0;
-    parsed.push_back(*known);
   }
-  SmallVector<int64_t> found, element(indices.size());
+  bool mayLeave = access.isBeside();
+  SmallVector<int64_t> found, element(parsed.size());
   for (int64_t lane = 0, e = lanes.numValues(); lane < e; ++lane) {
     SmallVector<int64_t> offset = lanes.valueOffset(lane);
     for (auto [dim, index] : llvm::enumerate(parsed))
@@ -517,9 +518,12 @@ FailureOr<SmallVector<int64_t>> tl::findRegisters(Operation *op,
 
 LogicalResult tl::verifyFragmentStore(StoreOp store, const ParallelBody &body) {
   llvm::BitVector used(body.getRank());
-  for (Value index : store.getIndices())
-    if (std::optional<unsigned> argument = body.getArgument(index))
-      used.set(*argument);
+  FragmentAccess access = getFragmentAccess(store, store.getTarget(),
+                                            store.getIndices(), body.getLoop());
+  if (access.indices)
+    for (layout::FragmentIndex index : *access.indices)
+      if (index.dim >= 0)
+        used.set(index.dim);
   llvm::BitVector dependence = body.getDependence(store.getOperation());
   for (int64_t dim = 0; dim < body.getRank(); ++dim) {
     if (used.test(dim) || body.getLayout().threadSteps(dim).empty())

@@ -480,6 +480,35 @@ TEST(FragmentLayoutRelations, RegistersAreThoseOfBruteForce) {
   EXPECT_LT(outside, beside);
 }
 
+// In digits every thread holds the same elements in the same values, under
+// other names, and together they are the tile again.
+TEST(FragmentLayoutRelations, DigitsRenameElements) {
+  DimDigits digits = {{64}, {2, 4, 16}};
+  for (const FragmentLayout &layout :
+       {FragmentLayout::wgmmaAccumulator(64, 128, 1, 2),
+        FragmentLayout::mmaAccumulator(64, 128, 2, 4),
+        FragmentLayout::blocked({64, 128}, 256, 8)}) {
+    auto split = splitDims(layout, digits);
+    ASSERT_TRUE(split) << layout.str();
+    expectSound(*split);
+    EXPECT_EQ(split->getShape(), ArrayRef<int64_t>({64, 2, 4, 16}));
+    EXPECT_EQ(split->numValues(), layout.numValues());
+    for (int64_t thread = 0; thread < layout.numThreads(); ++thread)
+      for (int64_t value = 0; value < layout.numValues(); ++value) {
+        Coordinates one = at(layout, thread, value);
+        Coordinates other = at(*split, thread, value);
+        EXPECT_EQ(one[0], other[0]);
+        EXPECT_EQ(one[1], other[1] * 64 + other[2] * 16 + other[3]);
+      }
+    EXPECT_EQ(joinDims(*split, digits), layout);
+  }
+  // A mode of three positions goes over the end of a digit, and padding has
+  // none.
+  EXPECT_FALSE(splitDims(FragmentLayout({12}, {{3, 1}}, {{4, 3}}), {{6, 2}}));
+  EXPECT_FALSE(splitDims(FragmentLayout::blocked({100}, 128, 1), {{10, 10}}));
+  EXPECT_FALSE(joinDims(FragmentLayout::blocked({4, 30}, 128, 1), {{4, 30}}));
+}
+
 /// A loop that is laid out as `fragment` along `dims` finds its elements there.
 void expectExtends(const FragmentLayout &fragment, ArrayRef<int64_t> dims,
                    ArrayRef<int64_t> extents, int64_t vectorWidth) {

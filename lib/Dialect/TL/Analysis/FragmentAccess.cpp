@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tl;
@@ -20,8 +21,9 @@ using layout::FragmentLayout;
 /// fragment has room for, could wrap.
 static constexpr uint64_t kMostBeside = 1 << 20;
 
-std::optional<FragmentIndex> tl::getFragmentIndex(Value index, ParallelOp loop,
-                                                  bool isWrite) {
+/// An index of `loop`, a constant, or, in reads, the sum of the two.
+static std::optional<FragmentIndex> getOneIndex(Value index, ParallelOp loop,
+                                                bool isWrite) {
   APInt constant;
   if (matchPattern(index, m_ConstantInt(&constant)))
     return FragmentIndex{-1, constant.getSExtValue()};
@@ -39,6 +41,199 @@ std::optional<FragmentIndex> tl::getFragmentIndex(Value index, ParallelOp loop,
   return FragmentIndex{argument.getArgNumber(), position};
 }
 
+//===----------------------------------------------------------------------===//
+// Digits
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A sum of multiples of a loop's indices, and a constant; no factor and no
+/// constant is negative. Indices that are always zero have the factor zero.
+struct IndexSum {
+  SmallVector<int64_t> factors;
+  int64_t constant = 0;
+
+  /// The greatest value in a loop of `extents`.
+  int64_t getGreatest(ArrayRef<int64_t> extents) const {
+    int64_t greatest = constant;
+    for (auto [factor, extent] : llvm::zip_equal(factors, extents))
+      greatest += factor * (extent - 1);
+    return greatest;
+  }
+};
+
+/// Reads the arithmetic of an index. Every number on the way is seen to stay
+/// below 2^31, so that nothing wraps, whatever the width.
+class IndexReader {
+public:
+  explicit IndexReader(ParallelOp loop)
+      : body(&loop.getBody().front()), extents(loop.getExtents()) {}
+
+  std::optional<IndexSum> read(Value value, int depth = 0) const {
+    Type type = value.getType();
+    if (!type.isIndex() && type.getIntOrFloatBitWidth() < 32)
+      return std::nullopt;
+    std::optional<IndexSum> sum = readAny(value, depth);
+    if (!sum || sum->getGreatest(extents) > kGreatest)
+      return std::nullopt;
+    return sum;
+  }
+
+private:
+  static constexpr int64_t kGreatest = std::numeric_limits<int32_t>::max();
+  static constexpr int kMostDepth = 32;
+
+  IndexSum getConstant(int64_t constant) const {
+    return {SmallVector<int64_t>(extents.size()), constant};
+  }
+
+  static std::optional<int64_t> matchConstant(Value value) {
+    APInt constant;
+    if (!matchPattern(value, m_ConstantInt(&constant)) ||
+        constant.isNegative() || constant.getActiveBits() > 31)
+      return std::nullopt;
+    return constant.getSExtValue();
+  }
+
+  std::optional<IndexSum> readAny(Value value, int depth) const {
+    if (depth > kMostDepth)
+      return std::nullopt;
+    if (std::optional<int64_t> constant = matchConstant(value))
+      return getConstant(*constant);
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != body)
+        return std::nullopt;
+      IndexSum sum = getConstant(0);
+      if (extents[argument.getArgNumber()] > 1)
+        sum.factors[argument.getArgNumber()] = 1;
+      return sum;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
+      return read(cast.getIn(), depth + 1);
+    if (!isa_and_nonnull<arith::AddIOp, arith::MulIOp, arith::DivUIOp,
+                         arith::RemUIOp, arith::DivSIOp, arith::RemSIOp,
+                         arith::FloorDivSIOp>(op))
+      return std::nullopt;
+    std::optional<IndexSum> left = read(op->getOperand(0), depth + 1);
+    if (!left)
+      return std::nullopt;
+    if (isa<arith::AddIOp>(op)) {
+      std::optional<IndexSum> right = read(op->getOperand(1), depth + 1);
+      if (!right)
+        return std::nullopt;
+      for (auto [factor, more] : llvm::zip_equal(left->factors, right->factors))
+        factor += more;
+      left->constant += right->constant;
+      return left;
+    }
+    std::optional<int64_t> number = matchConstant(op->getOperand(1));
+    if (!number)
+      return std::nullopt;
+    if (!isa<arith::MulIOp>(op))
+      return divide(*left, *number, isa<arith::RemUIOp, arith::RemSIOp>(op));
+    for (int64_t &factor : left->factors)
+      factor *= *number;
+    left->constant *= *number;
+    return left;
+  }
+
+  /// The quotient or the rest: multiples of the divisor go into the quotient,
+  /// if what is not one never reaches the divisor.
+  std::optional<IndexSum> divide(const IndexSum &sum, int64_t divisor,
+                                 bool takeRest) const {
+    if (divisor == 0)
+      return std::nullopt;
+    IndexSum quotient = getConstant(sum.constant / divisor);
+    IndexSum rest = getConstant(sum.constant % divisor);
+    for (auto [dim, factor] : llvm::enumerate(sum.factors))
+      if (factor % divisor == 0)
+        quotient.factors[dim] = factor / divisor;
+      else
+        rest.factors[dim] = factor;
+    if (rest.getGreatest(extents) >= divisor)
+      return std::nullopt;
+    return takeRest ? rest : quotient;
+  }
+
+  Block *body;
+  ArrayRef<int64_t> extents;
+};
+
+} // namespace
+
+/// Appends the digits in which `loop` counts a dimension of `extent` by
+/// `index`, and the index of each. False if it is no such number.
+static bool readDigits(Value index, int64_t extent, ParallelOp loop,
+                       FragmentAccess &access) {
+  std::optional<IndexSum> sum = IndexReader(loop).read(index);
+  if (!sum)
+    return false;
+  SmallVector<int64_t> dims;
+  for (auto [dim, factor] : llvm::enumerate(sum->factors))
+    if (factor != 0)
+      dims.push_back(dim);
+  if (dims.empty()) {
+    access.digits.push_back({extent});
+    access.indices->push_back({-1, sum->constant});
+    return true;
+  }
+  if (sum->constant != 0)
+    return false;
+  llvm::sort(dims, [&](int64_t a, int64_t b) {
+    return sum->factors[a] < sum->factors[b];
+  });
+  // Each digit counts what all faster ones reach together.
+  SmallVector<int64_t, 2> digits;
+  int64_t reached = 1;
+  for (int64_t dim : dims) {
+    if (sum->factors[dim] != reached)
+      return false;
+    digits.push_back(loop.getExtents()[dim]);
+    reached *= digits.back();
+  }
+  // The slowest one has the rest, of which the loop may take a part.
+  int64_t faster = reached / digits.back();
+  if (extent % faster != 0)
+    return false;
+  digits.back() = extent / faster;
+  for (int64_t dim : llvm::reverse(dims))
+    access.indices->push_back({dim, 0});
+  access.digits.push_back({digits.rbegin(), digits.rend()});
+  return true;
+}
+
+FragmentAccess tl::getFragmentAccess(Operation *op, Value fragment,
+                                     ValueRange indices, ParallelOp loop) {
+  FragmentAccess access{op, fragment, isa<StoreOp>(op), {}, {}};
+  access.indices.emplace();
+  ArrayRef<int64_t> shape = cast<MemRefType>(fragment.getType()).getShape();
+  for (auto [index, extent] : llvm::zip_equal(indices, shape)) {
+    if (std::optional<FragmentIndex> one =
+            getOneIndex(index, loop, access.isWrite)) {
+      access.indices->push_back(*one);
+      access.digits.push_back({extent});
+    } else if (!readDigits(index, extent, loop, access)) {
+      access.indices.reset();
+      access.digits.clear();
+      break;
+    }
+  }
+  return access;
+}
+
+SmallVector<int64_t> FragmentAccess::getShape() const {
+  SmallVector<int64_t> shape;
+  for (ArrayRef<int64_t> dim : digits)
+    shape.append(dim.begin(), dim.end());
+  return shape;
+}
+
+std::optional<FragmentLayout>
+FragmentAccess::see(const FragmentLayout &layout) const {
+  return layout::splitDims(layout, digits);
+}
+
 SmallVector<FragmentAccess> tl::getFragmentAccesses(ParallelOp loop) {
   SmallVector<FragmentAccess> accesses;
   loop.getBody().walk([&](Operation *op) {
@@ -51,17 +246,8 @@ SmallVector<FragmentAccess> tl::getFragmentAccesses(ParallelOp loop) {
       buffer = store.getTarget();
       indices = store.getIndices();
     }
-    if (!buffer || !isInSpace(buffer, Space::Fragment))
-      return;
-    FragmentAccess access{op, buffer, isa<StoreOp>(op), std::nullopt};
-    SmallVector<FragmentIndex> parsed;
-    for (Value index : indices)
-      if (std::optional<FragmentIndex> known =
-              getFragmentIndex(index, loop, access.isWrite))
-        parsed.push_back(*known);
-    if (parsed.size() == indices.size())
-      access.indices = std::move(parsed);
-    accesses.push_back(std::move(access));
+    if (buffer && isInSpace(buffer, Space::Fragment))
+      accesses.push_back(getFragmentAccess(op, buffer, indices, loop));
   });
   return accesses;
 }
@@ -80,8 +266,7 @@ std::optional<SmallVector<int64_t>> FragmentAccess::getDimsBeside() const {
   if (!indices)
     return std::nullopt;
   SmallVector<int64_t> dims;
-  ArrayRef<int64_t> shape = cast<MemRefType>(fragment.getType()).getShape();
-  for (auto [index, extent] : llvm::zip_equal(*indices, shape)) {
+  for (auto [index, extent] : llvm::zip_equal(*indices, getShape())) {
     bool isWhole =
         index.dim < 0 ? extent == 1 : !llvm::is_contained(dims, index.dim);
     if (!isWhole)
@@ -109,9 +294,8 @@ static bool isInjective(const FragmentAccess &access, ParallelOp loop) {
 /// has are past the fragment's extent as well.
 static bool writesNothingBeyond(const FragmentAccess &access, ParallelOp loop,
                                 const FragmentLayout &layout) {
-  ArrayRef<int64_t> shape =
-      cast<MemRefType>(access.fragment.getType()).getShape();
-  for (auto [index, extent] : llvm::zip_equal(*access.indices, shape)) {
+  for (auto [index, extent] :
+       llvm::zip_equal(*access.indices, access.getShape())) {
     if (index.dim < 0)
       continue;
     int64_t end = loop.getExtents()[index.dim];
@@ -154,8 +338,10 @@ static bool readsWhatItWrites(ParallelOp loop) {
 const char *tl::refuseRegisters(const FragmentAccess &access, ParallelOp loop,
                                 const FragmentLayout &loopLayout,
                                 const FragmentLayout &fragmentLayout) {
-  if (!access.indices ||
-      !layout::findRegisters(loopLayout, fragmentLayout, *access.indices))
+  std::optional<FragmentLayout> seen;
+  if (access.indices)
+    seen = access.see(fragmentLayout);
+  if (!seen || !layout::findRegisters(loopLayout, *seen, *access.indices))
     return "(R1) a thread does not hold the elements that its iterations touch";
   if (!access.isWrite)
     return nullptr;

@@ -53,13 +53,16 @@ static bool covers(const FragmentLayout &layout, ArrayRef<int64_t> extents) {
                       });
 }
 
-/// The layout of `loop` in which an access by `dims` of a fragment with layout
+/// The layout of `loop` in which `access`, by `dims`, of a fragment with layout
 /// `known` stays in registers; none if the fragment is smaller than the loop.
-static std::optional<FragmentLayout> followFragment(ParallelOp loop,
-                                                    const FragmentLayout &known,
-                                                    ArrayRef<int64_t> dims) {
+static std::optional<FragmentLayout>
+followFragment(ParallelOp loop, const FragmentAccess &access,
+               const FragmentLayout &known, ArrayRef<int64_t> dims) {
+  std::optional<FragmentLayout> tile = access.see(known);
+  if (!tile)
+    return std::nullopt;
   auto [positions, loopDims] = splitDims(dims);
-  FragmentLayout seen = selectDims(known, positions);
+  FragmentLayout seen = selectDims(*tile, positions);
   SmallVector<int64_t> extents = llvm::map_to_vector(
       loopDims, [&](int64_t dim) { return loop.getExtents()[dim]; });
   if (!covers(seen, extents))
@@ -74,7 +77,7 @@ static std::optional<FragmentLayout> followFragment(ParallelOp loop,
 /// the fragment's whole extents.
 static bool isBijective(const FragmentAccess &access, ParallelOp loop,
                         ArrayRef<int64_t> dims) {
-  for (auto [dim, extent] : llvm::zip_equal(dims, getShape(access.fragment)))
+  for (auto [dim, extent] : llvm::zip_equal(dims, access.getShape()))
     if (dim >= 0 && loop.getExtents()[dim] != extent)
       return false;
   for (auto [dim, extent] : llvm::enumerate(loop.getExtents()))
@@ -96,7 +99,7 @@ struct ParallelModel
       if (layouts.get(loop) || !known || !dims ||
           !isBijective(access, loop, *dims))
         continue;
-      if (auto layout = followFragment(loop, *known, *dims))
+      if (auto layout = followFragment(loop, access, *known, *dims))
         layouts.set(loop, *layout);
     }
     const FragmentLayout *layout = layouts.get(loop);
@@ -105,8 +108,10 @@ struct ParallelModel
     for (const FragmentAccess &access : accesses)
       if (std::optional<SmallVector<int64_t>> dims = access.getDims()) {
         FragmentLayout seen = selectDims(*layout, *dims);
-        if (covers(seen, getShape(access.fragment)))
-          layouts.set(access.fragment, seen);
+        if (!covers(seen, access.getShape()))
+          continue;
+        if (auto tile = layout::joinDims(seen, access.digits))
+          layouts.set(access.fragment, *tile);
       }
     return success();
   }
@@ -144,7 +149,7 @@ static void extendLoop(ParallelOp loop, LayoutMap &layouts) {
     int64_t elements = llvm::product_of(getShape(access.fragment), int64_t(1));
     if (!known || !dims || elements <= most)
       continue;
-    if (auto layout = followFragment(loop, *known, *dims);
+    if (auto layout = followFragment(loop, access, *known, *dims);
         layout && !isLopsided(loop, *layout, *known)) {
       best = layout;
       most = elements;

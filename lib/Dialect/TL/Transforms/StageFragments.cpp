@@ -256,11 +256,13 @@ private:
     if (access.op->getParentOp() != loop)
       return false;
     std::optional<SmallVector<int64_t>> dims = access.getDims();
-    ArrayRef<int64_t> shape = getType(access.fragment).getShape();
-    return dims && llvm::all_of(llvm::zip_equal(*dims, shape), [&](auto pair) {
-             auto [dim, extent] = pair;
-             return dim < 0 || loop.getExtents()[dim] >= extent;
-           });
+    if (!dims)
+      return false;
+    SmallVector<int64_t> shape = access.getShape();
+    return llvm::all_of(llvm::zip_equal(*dims, shape), [&](auto pair) {
+      auto [dim, extent] = pair;
+      return dim < 0 || loop.getExtents()[dim] >= extent;
+    });
   }
 
   //===--------------------------------------------------------------------===//

@@ -253,3 +253,60 @@ gpu.module @banks attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!acc = memref<64x128xf32, #tl.fragment>
+
+gpu.module @digits attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // A tile of another shape, each of whose columns is two indices of the loop: the
+  // loop lies as the accumulator does, and so does what its indices pick.
+  // CHECK-LABEL: gpu.func @reshaped
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [64, 128], thread = [4, 8, 4] : [2, 128, 2048], value = [2, 2, 16] : [1, 1024, 8]>) : memref<64x128xf32
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [4, 32], thread = [4, 32] : [2, 0], value = [2, 4, 4] : [1, 8, 32]>) : memref<4x32xf32
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}, %{{.+}}) in (64, 4, 32) layout(#tl.fragment_layout<shape = [64, 4, 32], thread = [4, 8, 4] : [2, 128, 2048], value = [2, 2, 4, 4] : [1, 1024, 8, 32]>)
+  gpu.func @reshaped(%W: memref<4x32xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c4 = arith.constant 4 : index
+    %c32 = arith.constant 32 : index
+    %c128 = arith.constant 128 : index
+    %a = tl.alloc : memref<64x64xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x128xbf16, #gpu.address_space<workgroup>>
+    %s = tl.alloc : !acc
+    %w = tl.alloc : memref<4x32xf32, #tl.fragment>
+    tl.copy %W to %w tile(4, 32) : memref<4x32xf32> to memref<4x32xf32, #tl.fragment>
+    tl.gemm %a, %b, %s plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x64xbf16, #gpu.address_space<workgroup>>, memref<64x128xbf16, #gpu.address_space<workgroup>>, !acc
+    tl.parallel (%i, %q, %h) in (64, 4, 32) {
+      %0 = arith.muli %i, %c4 : index
+      %1 = arith.addi %0, %q : index
+      %2 = arith.muli %1, %c32 : index
+      %3 = arith.addi %2, %h : index
+      %column = arith.remui %3, %c128 : index
+      %row = arith.divui %3, %c128 : index
+      %x = tl.load %s[%row, %column] : !acc
+      %y = tl.load %w[%q, %h] : memref<4x32xf32, #tl.fragment>
+      %z = arith.mulf %x, %y : f32
+      tl.store %z, %s[%row, %column] : !acc
+    }
+    gpu.return
+  }
+
+  // What is no number with indices as its digits says nothing of layouts: the loop
+  // has its own.
+  // CHECK-LABEL: gpu.func @overlapping
+  // CHECK:         tl.parallel (%{{.+}}, %{{.+}}, %{{.+}}) in (64, 4, 16) layout(#tl.fragment_layout<shape = [64, 4, 16], thread = [4, 4, 8] : [4, 16, 64], value = [4, 8] : [1, 512]>)
+  gpu.func @overlapping() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %a = tl.alloc : memref<64x64xbf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc : memref<64x128xbf16, #gpu.address_space<workgroup>>
+    %s = tl.alloc : !acc
+    tl.gemm %a, %b, %s plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x64xbf16, #gpu.address_space<workgroup>>, memref<64x128xbf16, #gpu.address_space<workgroup>>, !acc
+    tl.parallel (%i, %q, %h) in (64, 4, 16) {
+      %2 = arith.muli %q, %c32 : index
+      %column = arith.addi %2, %h : index
+      %x = tl.load %s[%i, %column] : !acc
+      %y = arith.addf %x, %x : f32
+      tl.store %y, %s[%i, %column] : !acc
+    }
+    gpu.return
+  }
+}

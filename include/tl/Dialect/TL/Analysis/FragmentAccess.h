@@ -29,6 +29,13 @@
 // (`layout::findRegisters`). That is how all of it is proven here, for
 // tl-stage-fragments as for tl-verify-layouts, without visiting elements.
 //
+// An index may also count several loop indices in one number, as digits:
+// `j * 64 + k` with `k` below 64, or what is left of a longer sum by division,
+// which is how a tile of another shape is named (`T.reshape`). The fragment is
+// then seen as a tile with a dimension for each digit. That changes the names
+// of its elements alone; threads and values keep theirs. All of the above is
+// said of that tile.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TL_DIALECT_TL_ANALYSIS_FRAGMENTACCESS_H
@@ -44,8 +51,18 @@ struct FragmentAccess {
   mlir::Operation *op;
   mlir::Value fragment;
   bool isWrite;
-  /// One for each dimension; absent if an index is anything else.
+  /// The digits in which the loop counts each dimension.
+  layout::DimDigits digits;
+  /// One for each digit; absent if an index is anything else.
   std::optional<llvm::SmallVector<layout::FragmentIndex>> indices;
+
+  /// The shape of the fragment as the loop sees it: an extent for each digit.
+  llvm::SmallVector<int64_t> getShape() const;
+
+  /// The fragment's layout as the loop sees it; none if it is spread in no such
+  /// digits.
+  std::optional<layout::FragmentLayout>
+  see(const layout::FragmentLayout &layout) const;
 
   /// The loop index that each dimension is indexed by, negative where the
   /// dimension has one element. None if an index is repeated, a constant or
@@ -60,10 +77,11 @@ struct FragmentAccess {
   bool isBeside() const;
 };
 
-/// An index of a fragment as an index of `loop`, a constant, or, in reads, the
-/// sum of the two; none if it is anything else.
-std::optional<layout::FragmentIndex>
-getFragmentIndex(mlir::Value index, ParallelOp loop, bool isWrite);
+/// What a `tl.load` or `tl.store` touches of a fragment: each index is an index
+/// of `loop`, a constant, in reads the sum of the two, or a number with indices
+/// of the loop as its digits.
+FragmentAccess getFragmentAccess(mlir::Operation *op, mlir::Value fragment,
+                                 mlir::ValueRange indices, ParallelOp loop);
 
 /// The accesses of fragments in a loop, in order.
 llvm::SmallVector<FragmentAccess> getFragmentAccesses(ParallelOp loop);
