@@ -312,7 +312,7 @@ uint32_t PossibleBits::get(Value index) {
   if (matchPattern(index, m_ConstantInt(&constant)))
     return static_cast<uint32_t>(constant.getSExtValue());
   Operation *op = index.getDefiningOp();
-  if (!op || ++visits > kMaxVisits)
+  if (!op || index != op->getResult(0) || ++visits > kMaxVisits)
     return getOfAnything(index);
   return getOfResult(op);
 }
