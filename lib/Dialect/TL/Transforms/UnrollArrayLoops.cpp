@@ -1,5 +1,4 @@
-//===- UnrollArrayLoops.cpp - SerialLoops over the elements of local arrays
-//-----===//
+//===- UnrollArrayLoops.cpp - Write out loops over local arrays -----------===//
 //
 // Registers have numbers, so that an array of each thread is in registers only
 // where all of its indices are known (tl-normalize-statements):
