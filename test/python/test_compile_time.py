@@ -433,6 +433,39 @@ def test_many_statements_on_a_fragment_are_loops(backend):
 
 
 @pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
+def test_many_gemms_without_matrix_instructions_are_loops(backend):
+    """31 threads have no warp, and 96 elements each of which some are none. Each of 16 gemms is short enough."""
+    steps = 16
+
+    @T.prim_func
+    def program(
+        A: T.Tensor((32, 16 * steps), "float16"),
+        B: T.Tensor((16 * steps, 64), "float16"),
+        C: T.Tensor((32, 64), "float32"),
+    ):
+        with T.Kernel(1, threads=31):
+            a = T.alloc_shared((32, 16), "float16")
+            b = T.alloc_shared((16, 64), "float16")
+            c = T.alloc_fragment((32, 64), "float32")
+            T.clear(c)
+            for k in T.unroll(steps):
+                T.copy(A[0, k * 16], a)
+                T.copy(B[k * 16, 0], b)
+                T.gemm(a, b, c)
+            T.copy(c, C)
+
+    kernel = tilec.compile(program, target="sm_90a", backend=backend, assembler="none")
+    assert kernel.get_kernel_source().count("\n") < 5_000
+    random = np.random.default_rng()
+    A, B = random.standard_normal((32, 16 * steps)), random.standard_normal((16 * steps, 64))
+    A, B = A.astype("float16"), B.astype("float16")
+    for target, backend in (("cpu", "cpu"), ("sm_90a", "sim")):
+        C = np.full((32, 64), np.nan, "float32")
+        tilec.compile(program, target=target, backend=backend)(A, B, C)
+        np.testing.assert_allclose(C, A.astype("float64") @ B.astype("float64"), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
 def test_iterations_that_read_one_element_of_a_fragment_are_a_loop(backend):
     """Written out, they are 13,000 lines of PTX, and NVRTC takes a minute and more."""
 

@@ -31,6 +31,12 @@ static constexpr int64_t kRegisterBits = 32;
 /// many, and its time grows with the square.
 static constexpr int64_t kMostOperations = 32768;
 
+/// What a product of a gemm without matrix instructions counts as: two factors
+/// that are loaded and converted, and a sum. Where a thread's elements are not
+/// all there, each load stands in a branch, for which NVRTC takes as long as
+/// for many operations: eight such gemms of 96 elements take it 12 s.
+static constexpr int64_t kProductOperations = 8, kPaddedProductOperations = 40;
+
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
                                bool tellsIterations)
     : IndexBuilder(kernel), target(target), tellsIterations(tellsIterations),
@@ -95,14 +101,21 @@ static bool isMatrixOperand(Value fragment) {
   });
 }
 
-/// How many operations the loops through `fragment` are if each of `count`
-/// elements that a thread has is written out.
-static int64_t countOperations(Value fragment, int64_t count) {
+/// How many operations the loops through `fragment`, and the gemms that add to
+/// it, are if each of `count` elements that a thread has is written out.
+static int64_t countOperations(Value fragment, const FragmentLayout &layout,
+                               int64_t count) {
+  bool isPadded =
+      layout.getShape() != cast<MemRefType>(fragment.getType()).getShape();
   SmallPtrSet<Operation *, 8> loops;
-  for (Operation *user : fragment.getUsers())
-    if (auto loop = user->getParentOfType<ParallelOp>())
-      loops.insert(loop);
   int64_t operations = 0;
+  for (Operation *user : fragment.getUsers())
+    if (auto gemm = dyn_cast<GemmOp>(user))
+      operations += gemm.getAcc() != fragment ? 0
+                    : isPadded                ? kPaddedProductOperations
+                                              : kProductOperations;
+    else if (auto loop = user->getParentOfType<ParallelOp>())
+      loops.insert(loop);
   for (Operation *loop : loops)
     loop->walk([&](Operation *op) {
       operations += !op->hasTrait<OpTrait::ConstantLike>();
@@ -119,7 +132,8 @@ Value ThreadLowering::getFragmentMemory(Value fragment) {
   int64_t bits =
       std::max<int64_t>(type.getElementTypeBitWidth(), kRegisterBits);
   if ((count * bits > kMostRegisters * kRegisterBits ||
-       countOperations(fragment, count) > kMostOperations) &&
+       countOperations(fragment, getLayout(fragment), count) >
+           kMostOperations) &&
       !isMatrixOperand(fragment))
     place->second =
         createPrivate(fragment.getLoc(), type.getElementType(), count);
