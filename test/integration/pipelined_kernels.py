@@ -494,10 +494,10 @@ def any_number_of_products(stages):
     return main
 
 
-def late_products(stages, groups, tiles=4, loops=1):
+def late_products(stages, groups, tiles=4, loops=1, more=0):
     """The second product of an iteration needs arithmetic on the first one, which the next iteration hides.
 
-    As many loops behind each other do the same.
+    As many loops behind each other do the same, each with `more` stages than the one before.
     """
     rows = 64 * groups
 
@@ -518,8 +518,8 @@ def late_products(stages, groups, tiles=4, loops=1):
             o = T.alloc_fragment((rows, 64), "float32")
             T.copy(Q[tile * rows, 0], Qs)
             T.clear(o)
-            for _ in T.unroll(loops):
-                for k in T.Pipelined(counts[tile], num_stages=stages):
+            for loop in T.unroll(loops):
+                for k in T.Pipelined(counts[tile], num_stages=stages + more * loop):
                     T.copy(K[k * 128, 0], Ks)
                     T.clear(s)
                     T.gemm(Qs, Ks, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)

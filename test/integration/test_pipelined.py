@@ -175,16 +175,16 @@ def test_any_number_of_products(stages, chip, products):
         same(c, a[:, : products * 32].float() @ b[: products * 32].float())
 
 
-@pytest.mark.parametrize("loops", [1, 2])
+@pytest.mark.parametrize(("loops", "more"), [(1, 0), (2, 0), (2, 1)])
 @pytest.mark.parametrize("groups", [2, 3])
-def test_products_an_iteration_late(groups, loops, chip):
+def test_products_an_iteration_late(groups, loops, more, chip):
     rows, counts = 64 * groups, (8, 0, 1, 3)
     q, k, v = (torch.randint(-2, 3, (n, 64), device="cuda").half() for n in (4 * rows, 1024, 1024))
     p = (q.float() @ k.float().T).clamp(-2, 2)
     tiles = [p[t * rows : (t + 1) * rows, : n * 128] @ v[: n * 128].float() for t, n in enumerate(counts)]
     steps = torch.tensor(counts, dtype=torch.int32, device="cuda")
     for stages in (2, 3):
-        kernel = tilec.compile(programs.late_products(stages, groups, loops=loops), target=chip)
+        kernel = tilec.compile(programs.late_products(stages, groups, loops=loops, more=more), target=chip)
         for _ in range(LAUNCHES):
             out = torch.full((4 * rows, 64), float("nan"), device="cuda")
             kernel(q, k, v, steps, out)

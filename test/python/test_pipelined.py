@@ -234,9 +234,11 @@ def test_late_products_of_loops_behind_each_other(groups):
     q, k, v = (rng.integers(-2, 3, (n, 64)).astype("float16") for n in (4 * rows, 1024, 1024))
     p = np.clip(q.astype("float32") @ k.astype("float32").T, -2, 2)
     tiles = [p[t * rows : (t + 1) * rows, : n * 128] @ v[: n * 128].astype("float32") for t, n in enumerate(counts)]
-    for stages in (2, 3):
-        kernel = tilec.compile(programs.late_products(stages, groups, loops=2), target="sm_90a", backend="sim")
-        assert shared_bytes(kernel) < stages * 2 * 128 * 64 * 2 + rows * 64 * 2 + 1024
+    for stages, more in ((2, 0), (3, 0), (2, 1)):
+        kernel = tilec.compile(
+            programs.late_products(stages, groups, loops=2, more=more), target="sm_90a", backend="sim"
+        )
+        assert shared_bytes(kernel) < (stages + more) * 2 * 128 * 64 * 2 + rows * 64 * 2 + 1024
         out = np.full((4 * rows, 64), np.nan, "float32")
         kernel(q, k, v, np.array(counts, "int32"), out)
         np.testing.assert_array_equal(out, np.concatenate(tiles) * 2)
