@@ -66,8 +66,9 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-/// Vectors of one round: a few loads in flight.
-static constexpr int64_t kRoundVectors = 8;
+/// Loads of vectors that one round has in flight, and vectors of each side that
+/// it has at least.
+static constexpr int64_t kRoundLoads = 8, kRoundVectors = 4;
 /// No access is wider than 16 bytes.
 static constexpr int64_t kMaxGroup = 16;
 /// Instructions that the lanes of one round make, about: so many keep a thread
@@ -115,6 +116,15 @@ static FailureOr<bool> readsTheSameIn(const Rounds &rounds,
   return isSame;
 }
 
+/// The vectors of one round: those of several loads are in flight together.
+static int64_t getRoundVectors(const ParallelBody &body) {
+  int64_t loads = 0;
+  body.getLoop().getBody().walk([&](LoadOp load) {
+    loads += !isInSpace(load.getSource(), Space::Fragment);
+  });
+  return std::max(kRoundLoads / std::max(loads, int64_t(1)), kRoundVectors);
+}
+
 FailureOr<Rounds> tl::chooseRounds(const ParallelBody &body,
                                    ThreadLowering &lowering) {
   const FragmentLayout &layout = body.getLayout();
@@ -125,7 +135,7 @@ FailureOr<Rounds> tl::chooseRounds(const ParallelBody &body,
     unit = kMaxGroup;
     vector = kMaxGroup / getWidestElement(body);
   }
-  int64_t lanes = std::max(kRoundVectors * vector, unit);
+  int64_t lanes = std::max(getRoundVectors(body) * vector, unit);
   // A long body is busy with few lanes, but accesses stay as wide as they are.
   int64_t least = std::min(unit, kMaxGroup / getWidestElement(body));
   while (lanes % 2 == 0 && lanes / 2 >= least &&
