@@ -285,7 +285,6 @@ void ParallelBody::visit(Operation *op, const Conditions &conditions) {
     return dependOnAll(op);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, conditions);
-  }
   if (auto inner = dyn_cast<scf::ForOp>(op))
     return visitFor(inner, conditions);
   if (isa<gpu::BlockIdOp, gpu::GridDimOp, memref::DimOp>(op)) {
