@@ -49,7 +49,7 @@
 
 // An unknown chip: the known ones are named.
 // RUN: not tl-opt %S/Inputs/gemm.mlir --tl-compile="chip=sm_37" 2>&1 | FileCheck %s --check-prefix=CHIP
-// CHIP: gemm.mlir:{{.*}}: error: unknown chip `sm_37`; known are `cpu`, `sm_80`,
+// CHIP: gemm.mlir:{{.*}}: error: unknown chip `sm_37`; known are `cpu`, `sm_75`, `sm_80`,
 
 // A backend that cannot compile for the chip.
 // RUN: not tl-opt %S/Inputs/gemm.mlir --tl-compile="chip=sm_90 backend=cpu" 2>&1 | FileCheck %s --check-prefix=BACKEND
