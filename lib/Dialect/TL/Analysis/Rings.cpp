@@ -69,22 +69,24 @@ LoopTiles LoopTiles::of(PipelinedOp loop) {
           getTiles(loop, copies, findDelayed(loop), isAsync)};
 }
 
+/// True if the gemm runs on, or will if it has no plan yet.
+static bool expectAsync(GemmOp gemm, const Target &target) {
+  if (gemm.getPlan())
+    return isAsync(gemm);
+  std::string reason;
+  return target.hasWgmma() &&
+         gemm->getParentOfType<gpu::GPUFuncOp>().getKnownBlockSize() &&
+         planGemm(gemm, target, getThreads(gemm).count, nullptr, reason)
+                 .getInstruction() == Instruction::WGMMA;
+}
+
 LoopTiles LoopTiles::expect(PipelinedOp loop, const Target &target) {
   SmallVector<CopyOp> copies;
   if (loop.getStages() >= 2)
     copies = RunAhead::of(loop).copies;
   bool isBulk = target.hasBulkCopy() && canCarryPhase(loop) &&
                 llvm::all_of(copies, isInReach);
-  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
-  bool isPlannable = target.hasWgmma() && kernel.getKnownBlockSize();
-  auto isAsync = [&](GemmOp gemm) {
-    std::string reason;
-    return gemm.getPlan()
-               ? tl::isAsync(gemm)
-               : isPlannable && planGemm(gemm, target, getThreads(gemm).count,
-                                         nullptr, reason)
-                                        .getInstruction() == Instruction::WGMMA;
-  };
+  auto isAsync = [&](GemmOp gemm) { return expectAsync(gemm, target); };
   CopyEngine engine = isBulk ? CopyEngine::Bulk : CopyEngine::Groups;
   std::string reason;
   std::optional<DelayedGemm> delayed =
@@ -138,4 +140,29 @@ SmallVector<Rings> tl::expectRings(gpu::GPUFuncOp kernel,
     add(all, loop, std::move(own));
   }
   return all;
+}
+
+int64_t tl::getRoundedBytes(GemmOp gemm, ArrayRef<Rings> all,
+                            const Target &target) {
+  if (!expectAsync(gemm, target))
+    return 0;
+  auto loop = gemm->getParentOfType<PipelinedOp>();
+  auto isOnTheWay = [&](Value tile) {
+    return llvm::any_of(all, [&](const Rings &rings) {
+      return rings.tiles.engine == CopyEngine::Bulk &&
+             llvm::is_contained(rings.loops, loop) &&
+             llvm::any_of(rings.tiles.tiles, [&](const LoopTiles::Tile &own) {
+               return own.buffer == tile && own.isRounded;
+             });
+    });
+  };
+  int64_t bytes = 0;
+  for (bool ofB : {false, true}) {
+    Value tile = ofB ? gemm.getB() : gemm.getA();
+    MemRefType type = gemm.getOperandType(ofB);
+    if (isInSpace(tile, Space::Shared) && type.getElementType().isF32() &&
+        !isOnTheWay(tile))
+      bytes += type.getNumElements() * getElementBytes(type);
+  }
+  return bytes;
 }

@@ -284,6 +284,9 @@ static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
     // Tiles that are copied once are started with the rings.
     before += isBefore ? bytes : 0;
   }
+  for (auto [op, bytes] : llvm::zip_equal(lives.steps, held))
+    if (auto gemm = dyn_cast<GemmOp>(op))
+      bytes += getRoundedBytes(gemm, all, target);
   int64_t most = before;
   for (auto [op, bytes] : llvm::zip_equal(lives.steps, held))
     if (!last->isBeforeInBlock(getTop(op)))

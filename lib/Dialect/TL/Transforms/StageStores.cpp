@@ -132,6 +132,11 @@ static bool fits(Operation *store, ArrayRef<int64_t> tile, Type element,
     if (isInSpace(buffer, Space::Shared))
       bytes += getSharedBytes(buffer) * countSlots(buffer, store, rings);
   });
+  // The tile may be on its way to device memory when the loop comes back.
+  kernel.walk([&](GemmOp gemm) {
+    if (isInLoopWith(gemm, store))
+      bytes += getRoundedBytes(gemm, rings, target);
+  });
   if (bytes <= target.getSharedMemoryLimit())
     return true;
   remark::missed(store->getLoc(),

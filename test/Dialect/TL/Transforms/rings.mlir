@@ -172,4 +172,31 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // Five slots of 32,768 bytes would leave room for the result, but not if the rounded copy of the factor that another
+  // statement reads lies beside both, as it may.
+  // STAGE-LABEL:  gpu.func @copied(
+  // STAGE-NOT:      memref<128x128xf32, #gpu.address_space<workgroup>>
+  // STAGE:          gpu.return
+  // PLAN-LABEL:   gpu.func @copied(
+  // PLAN:           memref<5x128x32xf32, #gpu.address_space<workgroup>>
+  gpu.func @copied(%A: !F {tl.align = 16 : i64}, %C: !F {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c128 = arith.constant 128 : index
+    %a = tl.alloc : !fa
+    %b = tl.alloc : !fa
+    %acc = tl.alloc : !acc
+    scf.for %t = %c0 to %n step %c128 {
+      tl.pipelined %k = %c0 to %n stages(5) {
+        %kk = arith.muli %k, %c32 : index
+        tl.copy %A[%t, %kk] to %a tile(128, 32) : !F to !fa
+        tl.copy %A[%c0, %kk] to %b tile(128, 32) : !F to !fa
+        tl.gemm %a, %b, %acc transpose_b : !fa, !fa, !acc
+        tl.copy %b to %C[%c0, %kk] tile(128, 32) : !fa to !F
+      }
+      tl.copy %acc to %C[%t, %c0] tile(128, 128) : !acc to !F
+    }
+    gpu.return
+  }
 }

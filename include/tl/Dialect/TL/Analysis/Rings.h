@@ -85,6 +85,12 @@ llvm::SmallVector<Rings> findRings(mlir::gpu::GPUFuncOp kernel);
 llvm::SmallVector<Rings> expectRings(mlir::gpu::GPUFuncOp kernel,
                                      const Target &target);
 
+/// Bytes of the tiles to which factors of the gemm are copied in front of it,
+/// rounded, because they are not on the way (`tl-round-factors`); as far as can
+/// be told if it has no plan yet.
+int64_t getRoundedBytes(GemmOp gemm, llvm::ArrayRef<Rings> all,
+                        const Target &target);
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_ANALYSIS_RINGS_H
