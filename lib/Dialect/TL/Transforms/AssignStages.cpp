@@ -120,8 +120,12 @@ static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
   if (!kernel.getKnownBlockSize())
     return;
   int64_t before = getPeakBytes(kernel), after = before;
-  for (CopyOp copy : copies)
-    after += getSharedBytes(copy.getTarget().getDefiningOp<AllocOp>());
+  for (CopyOp copy : copies) {
+    auto tile = copy.getTarget().getDefiningOp<AllocOp>();
+    // Beside a tile of f32 there may be a rounded one (tl-round-factors).
+    bool mayRound = tile.getType().getElementType().isF32();
+    after += getSharedBytes(tile) * (mayRound ? 2 : 1);
+  }
   int64_t blocks = countBlocks(kernel, before, target);
   if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
       countBlocks(kernel, after, target) < std::min(blocks, kEnoughBlocks))
