@@ -645,21 +645,37 @@ static LogicalResult decodeAtom(Decoder &decoder, Operation *op) {
   Register value = atom.getValue() ? decoder.get(atom.getValue()) : result;
   Register expected =
       atom.getExpected() ? decoder.get(atom.getExpected()) : value;
-  Instruction &instruction =
-      decoder.emit(getAtomic(atom.getKind(), shape.element));
-  instruction.result = result;
-  instruction.a = address;
-  instruction.b = value;
-  instruction.c = expected;
-  instruction.bits = shape.bytes();
   // An exchange whose result nobody needs is a store.
   bool usesOld =
       atom.getKind() != tl::AtomicKind::Exchange || !atom.getOld().use_empty();
-  instruction.immediate = packForm(atom.getAddress(), std::nullopt, shape) |
-                          uint64_t(getScope(atom.getScope())) << kScopeShift |
-                          uint64_t(getOrdering(atom.getOrder()))
-                              << kOrderingShift |
-                          uint64_t(usesOld) << kUsesOldShift;
+  uint64_t form = uint64_t(getScope(atom.getScope())) << kScopeShift |
+                  uint64_t(getOrdering(atom.getOrder())) << kOrderingShift |
+                  uint64_t(usesOld) << kUsesOldShift;
+  // Neighbours one after another, each in a step of its own.
+  uint32_t words = shape.words() / shape.elements;
+  Register moved = shape.elements > 1 ? decoder.allocate(2 * kLanes) : address;
+  for (uint32_t element = 0; element < shape.elements; ++element) {
+    if (shape.elements > 1) {
+      Instruction &move = decoder.emit(offsetByConstant<uint64_t>);
+      move.result = moved;
+      move.a = address;
+      move.immediate = element * shape.bytes();
+    }
+    Instruction &instruction =
+        decoder.emit(getAtomic(atom.getKind(), shape.element));
+    instruction.result = result + element * words;
+    instruction.a = moved;
+    instruction.b = value + element * words;
+    instruction.c = expected + element * words;
+    instruction.bits = shape.bytes();
+    // They begin where a vector may.
+    Shape aligned = shape;
+    aligned.elements = element == 0 ? shape.elements : 1;
+    instruction.immediate =
+        form | packForm(atom.getAddress(), std::nullopt, aligned);
+  }
+  if (shape.elements > 1)
+    decoder.release(moved, 2 * kLanes);
   if (atom.getOrder() != tl::MemoryOrder::Relaxed &&
       atom.getScope() != tl::MemoryScope::Block)
     decoder.program.ordersBlocks = true;

@@ -200,9 +200,18 @@ LogicalResult Decoder::noteIterations(Operation *op, InstructionId first) {
     return op->emitError("`")
            << kIterationsAttr << "` is no list of distances for each of the "
            << iterations.elements << " elements";
-  llvm::append_range(iterations.distances, distances.asArrayRef());
-  for (InstructionId i = first; i < next(); ++i)
-    program.iterations[i] = iterations;
+  // An atomic operation of several elements is as many instructions, or twice
+  // as many: each is of its own element.
+  ArrayRef<int64_t> all = distances.asArrayRef();
+  uint32_t parts = isa<AtomOp>(op) ? iterations.elements : 1;
+  size_t instructions = next() - first;
+  iterations.elements /= parts;
+  for (size_t i = 0; i < instructions; ++i) {
+    Iterations own = iterations;
+    size_t length = all.size() / parts, part = i * parts / instructions;
+    llvm::append_range(own.distances, all.slice(part * length, length));
+    program.iterations[first + i] = std::move(own);
+  }
   return success();
 }
 

@@ -870,11 +870,16 @@ def sums_of_neighbours(random):
     def main(P: T.Tensor((32,), "int32"), A: T.Tensor((32, 48), "float32"), B: T.Tensor((16, 64), "float32"),
              H: T.Tensor((16, 64), "float16"), D: T.Tensor((16, 44), "float32")):  # fmt: skip
         with T.Kernel(1, threads=64):
+            F = T.alloc_fragment((32, 48), "float32")
+            T.copy(A, F)
             for i, j in T.Parallel(32, 48):
                 if P[i] >= 0 and P[i] < 16:
-                    T.atomic_add(B[P[i], j + 4], A[i, j])
-                    T.atomic_add(H[P[i], j + 8], T.cast(A[i, j], "float16"))
-                    T.atomic_add(D[P[i], j], A[i, j])
+                    T.atomic_add(B[P[i], j + 4], F[i, j])
+                    T.atomic_add(H[P[i], j + 8], T.cast(F[i, j], "float16"))
+                    T.atomic_add(D[P[i], j], F[i, j])
+            for i, k in T.Parallel(32, 12):
+                if P[i] >= 0 and P[i] < 16:
+                    T.atomic_addx4(B[P[i], k * 4 + 8], A[i, k * 4])
 
     p = random.integers(-4, 20, 32).astype(np.int32)
     a = random.integers(-9, 10, (32, 48)).astype(np.float32)
@@ -882,6 +887,7 @@ def sums_of_neighbours(random):
     for i in range(32):
         if 0 <= p[i] < 16:
             b[p[i], 4:52] += a[i]
+            b[p[i], 8:56] += a[i]
             h[p[i], 8:56] += a[i].astype(np.float16)
             d[p[i]] += a[i, :44]
     zeros = [np.zeros_like(x) for x in (b, h, d)]

@@ -9,10 +9,18 @@
 #include "tl/Conversion/TLToNVVM/AtomInstruction.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tl;
+
+int64_t tl::getRegisterCount(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
+    return 1;
+  return vector.getNumElements() * vector.getElementTypeBitWidth() / 32;
+}
 
 static StringRef getScope(MemoryScope scope) {
   switch (scope) {
@@ -41,8 +49,22 @@ static StringRef getOrder(MemoryOrder order) {
   llvm_unreachable("all orders are handled");
 }
 
+/// `add.v2.f32`: neighbours of 16 bits are added in pairs, a register each.
+static std::string getVectorOperation(VectorType type) {
+  Type element = type.getElementType();
+  int64_t registers = getRegisterCount(type);
+  std::string vector =
+      registers == 1 ? "" : llvm::formatv(".v{0}", registers).str();
+  if (element.isF32())
+    return llvm::formatv("add{0}.f32", vector);
+  return llvm::formatv("add.noftz{0}.{1}x2", vector,
+                       element.isBF16() ? "bf16" : "f16");
+}
+
 /// `add.f32`: the operation and the type that it needs to know.
 static std::string getOperation(AtomicKind kind, Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return getVectorOperation(vector);
   unsigned bits = type.getIntOrFloatBitWidth();
   auto typed = [&](StringRef name, StringRef letter) {
     return llvm::formatv("{0}.{1}{2}", name, letter, bits).str();
@@ -128,7 +150,7 @@ std::string tl::printAtom(AtomOp op, const AtomOperands &operands) {
   if (!space.empty())
     space.insert(0, ".");
   Type type = op.getOld().getType();
-  unsigned bits = type.getIntOrFloatBitWidth();
+  unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   StringRef scope = getScope(op.getScope());
   // What `ld` and `st` do of an order is told by their kind.
   bool isSeqCst = op.getOrder() == MemoryOrder::SeqCst;

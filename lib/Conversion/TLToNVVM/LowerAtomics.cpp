@@ -11,9 +11,26 @@
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "tl/Conversion/TLToNVVM/AtomInstruction.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tl;
+
+/// The registers of a vector: floats of 32 bits, or words with two of 16 bits.
+static SmallVector<Value> getRegisters(Value value, VectorType type,
+                                       OpBuilder &builder, Location loc) {
+  int64_t count = getRegisterCount(type);
+  if (!type.getElementType().isF32())
+    value = LLVM::BitcastOp::create(
+        builder, loc, VectorType::get({count}, builder.getI32Type()), value);
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    Value at =
+        LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(i));
+    parts.push_back(LLVM::ExtractElementOp::create(builder, loc, value, at));
+  }
+  return parts;
+}
 
 namespace {
 struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
@@ -25,7 +42,7 @@ struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
     Location loc = op.getLoc();
     Type type = op.getOld().getType();
     // Floats of 16 bits have no registers of their own.
-    bool isHalf = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
+    bool isHalf = isa<Float16Type, BFloat16Type>(type);
     bool isByte = type.isInteger(8);
     Type word = isHalf   ? rewriter.getI16Type()
                 : isByte ? rewriter.getI32Type()
@@ -48,12 +65,19 @@ struct AtomToAssembly : ConvertOpToLLVMPattern<AtomOp> {
       return add(std::string(1, letter));
     };
     AtomOperands operands;
-    char letter = getRegisterLetter(word);
+    char letter = isa<VectorType>(type) ? '\0' : getRegisterLetter(word);
     if (givesResult(op) || op.getKind() == AtomicKind::Load)
       operands.result = add(std::string("=") + letter);
     operands.address = addInput(adaptor.getAddress(), 'l');
-    if (Value value = adaptor.getValue())
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      SmallVector<std::string> names;
+      for (Value part : getRegisters(adaptor.getValue(), vector, rewriter, loc))
+        names.push_back(addInput(part, getRegisterLetter(part.getType())));
+      operands.value = names.size() == 1 ? names.front()
+                                         : "{" + llvm::join(names, ", ") + "}";
+    } else if (Value value = adaptor.getValue()) {
       operands.value = addInput(toWord(value), letter);
+    }
     if (Value expected = adaptor.getExpected())
       operands.expected = addInput(toWord(expected), letter);
     add("~{memory}");

@@ -9,6 +9,11 @@
 // has the order and scope that were asked for, and what it found is what was
 // combined. The others write nothing.
 //
+// Sums of neighbours in device memory are one `tl.atom` of a vector, from
+// compute capability 9.0 on, if nobody asks what was there and no order holds
+// others back. Sound because the instruction adds to each element in a step of
+// its own (PTX ISA, "red"), and the elements are different ones.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
@@ -24,7 +29,12 @@ using namespace tl;
 /// Sums of bf16 came with compute capability 9.0 (PTX ISA, "atom").
 static constexpr int kFirstWithBF16 = 90;
 
+/// So did instructions that add to several elements.
+static constexpr int kFirstWithVectors = 90;
+
 bool ThreadLowering::hasInstruction(AtomicKind kind, Type type) const {
+  if (isa<VectorType>(type) && target.getCapability() < kFirstWithVectors)
+    return false;
   if (kind == AtomicKind::Add && type.isBF16() &&
       target.getCapability() < kFirstWithBF16)
     return false;
@@ -60,7 +70,7 @@ Value ThreadLowering::emitAtomicLoop(AtomicOp op, Value address, Value value) {
 
 Value ThreadLowering::emitAtomic(AtomicOp op, Value address, Value value,
                                  Value expected) {
-  Type type = op.getOld().getType();
+  Type type = value ? value.getType() : op.getOld().getType();
   if (!hasInstruction(op.getKind(), type))
     return emitAtomicLoop(op, address, value);
   auto atom = AtomOp::create(builder, loc, type, op.getKind(), address, value,

@@ -45,18 +45,23 @@
 //   in between: then one writes, and block barriers keep what is read back by
 //   the copies apart from what is written (`orderCopies`).
 // - An atomic operation is done once for each iteration: by the lane, behind
-//   its guard, of the one copy that runs (`lowerParallel`).
+//   its guard, of the one copy that runs (`lowerParallel`). Sums of neighbours
+//   are one operation under the conditions of one access for several lanes; or
+//   if an iteration does them one after the other, with nothing between them
+//   that could see that the first ones are late (`findNeighbours`).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ParallelBody.h"
 
-#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+#include "tl/Dialect/TL/IR/Addresses.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopedHashTable.h"
 #include <map>
@@ -149,6 +154,65 @@ FailureOr<Rounds> tl::chooseRounds(const ParallelBody &body,
   return *isRepeated ? rounds : Rounds(layout, layout.numValues(), unit);
 }
 
+//===----------------------------------------------------------------------===//
+// Sums of neighbours in one iteration
+//===----------------------------------------------------------------------===//
+
+/// True if one instruction may add for several: nobody asks what was there, and
+/// no order holds other accesses back.
+static bool isPlainSum(AtomicOp atomic) {
+  return atomic.getKind() == AtomicKind::Add && atomic.getOld().use_empty() &&
+         atomic.getOrder() == MemoryOrder::Relaxed &&
+         isInSpace(atomic.getTarget(), Space::Global) &&
+         !atomic.getIndices().empty();
+}
+
+/// `index` as a value and a constant that is added to it.
+static std::pair<Value, int64_t> splitSum(Value index) {
+  APInt constant;
+  auto sum = index.getDefiningOp<arith::AddIOp>();
+  if (sum && matchPattern(sum.getRhs(), m_ConstantInt(&constant)) &&
+      constant.isSignedIntN(32))
+    return {sum.getLhs(), constant.getSExtValue()};
+  return {index, 0};
+}
+
+/// True if `next` adds to the element behind the one that `sum` adds to.
+static bool isNeighbour(AtomicOp sum, AtomicOp next) {
+  auto [base, at] = splitSum(sum.getIndices().back());
+  auto [nextBase, nextAt] = splitSum(next.getIndices().back());
+  return sum.getTarget() == next.getTarget() &&
+         sum.getScope() == next.getScope() && base == nextBase &&
+         nextAt == at + 1 &&
+         sum.getIndices().drop_back() == next.getIndices().drop_back();
+}
+
+/// The sums in `block` that may be done together, at the place of the last of
+/// them: between them are only ops that touch no memory, and loads of other
+/// buffers.
+static SmallVector<SmallVector<AtomicOp>> findNeighbours(Block &block) {
+  SmallVector<SmallVector<AtomicOp>> runs;
+  bool isOpen = false;
+  for (Operation &op : block) {
+    if (auto atomic = dyn_cast<AtomicOp>(op); atomic && isPlainSum(atomic)) {
+      if (isOpen && isNeighbour(runs.back().back(), atomic))
+        runs.back().push_back(atomic);
+      else
+        runs.push_back({atomic});
+      isOpen = true;
+      continue;
+    }
+    auto load = dyn_cast<LoadOp>(op);
+    if (load && isOpen)
+      isOpen = !mayBeSame(getBuffer(load.getSource()),
+                          getBuffer(runs.back().front().getTarget()));
+    else if (!load && (op.getNumRegions() != 0 || !isMemoryEffectFree(&op)))
+      isOpen = false;
+  }
+  llvm::erase_if(runs, [](auto &run) { return run.size() == 1; });
+  return runs;
+}
+
 namespace {
 
 /// How an index moves along the lanes of a group: `slope` times the quotient of
@@ -169,6 +233,11 @@ public:
         lastDim(body.getLastDim()) {
     if (orderCopies)
       firstCopy = lowering.getScope().isFirstCopy(layout);
+    loop.getBody().walk([&](Block *block) {
+      for (SmallVector<AtomicOp> &run : findNeighbours(*block))
+        for (AtomicOp atomic : run)
+          neighbours[atomic] = run;
+    });
   }
 
   LogicalResult run() {
@@ -794,13 +863,16 @@ private:
   /// Has the accesses of `buffer` that are made meanwhile bear the iterations
   /// of some neighbouring lanes.
   struct Marking {
-    Marking(LaneEvaluator &evaluator, Value buffer, int64_t lane, int64_t count)
+    /// Of `count` lanes, each of which accesses `elements`.
+    Marking(LaneEvaluator &evaluator, Value buffer, int64_t lane, int64_t count,
+            int64_t elements = 1)
         : lowering(evaluator.lowering) {
       if (!lowering.doesTellIterations() || !evaluator.body.mayMeet(buffer))
         return;
       SmallVector<int64_t> distances;
-      for (int64_t end = lane + count; lane < end; ++lane)
-        llvm::append_range(distances, evaluator.layout.valueOffset(lane));
+      for (int64_t i = 0; i < count * elements; ++i)
+        llvm::append_range(distances,
+                           evaluator.layout.valueOffset(lane + i / elements));
       lowering.setIterations(evaluator.b.getDenseI64ArrayAttr(distances));
     }
     ~Marking() { lowering.setIterations(nullptr); }
@@ -973,26 +1045,98 @@ private:
     return vector::ExtractOp::create(b, lowering.loc, getVector(value), lane);
   }
 
-  /// One lane after another: each is an operation of its own.
+  /// How many lanes, from `lane` on, one instruction adds for.
+  int64_t countAddedTogether(AtomicOp atomic, Value buffer, int64_t lane) {
+    if (!isPlainSum(atomic))
+      return 1;
+    Access access = getAccess(buffer, atomic.getIndices(), lane / groupSize,
+                              !body.isReachedTogether(atomic));
+    int64_t width = access.lanesOfEach == 1 ? access.width : 1;
+    while (width > 1 &&
+           !lowering.hasInstruction(
+               AtomicKind::Add,
+               VectorType::get({width}, atomic.getOld().getType())))
+      width /= 2;
+    return width;
+  }
+
+  /// The values of `width` lanes.
+  Value getLanes(Value value, int64_t lane, int64_t width) {
+    if (width == 1)
+      return getLane(value, lane);
+    if (Value uniform = getUniform(value))
+      return vector::BroadcastOp::create(
+          b, lowering.loc, VectorType::get({width}, uniform.getType()),
+          uniform);
+    return vector::ExtractStridedSliceOp::create(
+        b, lowering.loc, getVector(value), lane, width, 1);
+  }
+
+  /// How many sums of `run`, from the one at `from` on, one instruction does in
+  /// iteration `lane`: its first element begins a vector.
+  int64_t countAtOnce(MutableArrayRef<AtomicOp> run, size_t from, Value buffer,
+                      int64_t lane) {
+    Type element = run.front().getOld().getType();
+    SmallVector<Value> at = getIndices(run[from].getIndices(), lane);
+    for (int64_t width = llvm::bit_floor(run.size() - from); width > 1;
+         width /= 2)
+      if (lowering.hasInstruction(AtomicKind::Add,
+                                  VectorType::get({width}, element)) &&
+          lowering.getAccessWidth(buffer, at, width) == width)
+        return width;
+    return 1;
+  }
+
+  /// Sums of neighbours, one iteration after another.
+  void evaluateNeighbours(MutableArrayRef<AtomicOp> run, Value mask) {
+    AtomicOp first = run.front();
+    Value buffer = getView(first.getTarget());
+    for (int64_t lane = 0; lane < numLanes; ++lane)
+      for (size_t from = 0, width = 1; from < run.size(); from += width) {
+        width = countAtOnce(run, from, buffer, lane);
+        SmallVector<Value> values;
+        for (AtomicOp &atomic : run.slice(from, width))
+          values.push_back(getLane(atomic.getValue(), lane));
+        Value value = values.front();
+        if (width > 1)
+          value = vector::FromElementsOp::create(
+              b, lowering.loc,
+              VectorType::get({int64_t(width)}, value.getType()), values);
+        SmallVector<Value> at = getIndices(run[from].getIndices(), lane);
+        Value guard =
+            conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
+        Marking marking(*this, first.getTarget(), lane, /*count=*/1, width);
+        lowering.atomic(first, buffer, at, value, /*expected=*/Value(), guard);
+      }
+  }
+
+  /// One lane after another: each is an operation of its own, but for sums of
+  /// neighbours.
   LogicalResult evaluateAtomic(AtomicOp atomic, Value mask) {
     if (firstCopy)
       return atomic.emitOpError(
           "stands in a loop that writes a fragment of which several threads "
           "hold copies; do the two in loops of their own");
+    if (auto run = neighbours.find(atomic); run != neighbours.end()) {
+      if (atomic == run->second.back())
+        evaluateNeighbours(run->second, mask);
+      return success();
+    }
     Value buffer = getView(atomic.getTarget());
     Value old = atomic.getOld(), lanes;
     if (!old.use_empty()) {
       auto type = VectorType::get({numLanes}, old.getType());
       lanes = arith::ConstantOp::create(b, lowering.loc, b.getZeroAttr(type));
     }
-    for (int64_t lane = 0; lane < numLanes; ++lane) {
+    for (int64_t lane = 0, width = 1; lane < numLanes; lane += width) {
+      width = countAddedTogether(atomic, buffer, lane);
       SmallVector<Value> at = getIndices(atomic.getIndices(), lane);
       Value guard =
           conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
-      Marking marking(*this, atomic.getTarget(), lane, /*count=*/1);
-      Value found =
-          lowering.atomic(atomic, buffer, at, getLane(atomic.getValue(), lane),
-                          getLane(atomic.getExpected(), lane), guard);
+      Marking marking(*this, atomic.getTarget(), lane, width);
+      Value found = lowering.atomic(atomic, buffer, at,
+                                    getLanes(atomic.getValue(), lane, width),
+                                    getLane(atomic.getExpected(), lane), guard);
       if (lanes)
         lanes = vector::InsertOp::create(b, lowering.loc, found, lanes, lane);
     }
@@ -1015,6 +1159,8 @@ private:
   DenseMap<Value, SmallVector<Value>> scalars;
   DenseMap<Value, Value> vectors, uniforms, views;
   DenseMap<std::pair<Value, int64_t>, Value> variables;
+  /// The sums that one instruction may add for, by each of them.
+  DenseMap<Operation *, SmallVector<AtomicOp>> neighbours;
   llvm::ScopedHashTable<Key, Value> known;
   /// The values whose vectors are broadcasts, in the order they were made.
   SmallVector<Value> broadcasts;

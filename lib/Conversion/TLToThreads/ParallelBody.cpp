@@ -281,8 +281,11 @@ void ParallelBody::visit(Operation *op, const Conditions &conditions) {
   if (auto store = dyn_cast<StoreOp>(op))
     return visitAccess(op, store.getTarget(), store.getIndices(), conditions);
   // Each iteration finds what others have left.
-  if (isa<AtomicOp>(op))
+  if (isa<AtomicOp>(op)) {
+    if (conditions.divides)
+      dividing.insert(op);
     return dependOnAll(op);
+  }
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, conditions);
   if (auto inner = dyn_cast<scf::ForOp>(op))

@@ -170,14 +170,49 @@ static std::string getAtomName(AtomOp op) {
   std::string type = getScalarType(op.getOld().getType()).str();
   StringRef word = type;
   word.consume_front("tl::");
+  std::string count;
+  if (auto vector = dyn_cast<VectorType>(op.getOld().getType()))
+    count = llvm::formatv("x{0}", vector.getNumElements());
   std::string name = llvm::formatv(
-      "{0}_{1}_{2}_{3}_{4}", givesResult(op) ? "atomic" : "atomically",
-      stringifyAtomicKind(op.getKind()), word,
+      "{0}_{1}_{2}{3}_{4}_{5}", givesResult(op) ? "atomic" : "atomically",
+      stringifyAtomicKind(op.getKind()), word, count,
       stringifyMemoryOrder(op.getOrder()), stringifyMemoryScope(op.getScope()));
   if (StringRef space = getStateSpace(op); !space.empty())
     name += ("_" + space).str();
   llvm::replace(name, ' ', '_');
   return name;
+}
+
+/// The address of `op` as an operand of assembly.
+static std::string getAddressOperand(AtomOp op) {
+  StringRef space = getStateSpace(op);
+  if (space.empty())
+    return "\"l\"(address)";
+  return llvm::formatv("\"l\"(__cvta_generic_to_{0}(address))", space);
+}
+
+/// A function that adds to neighbours.
+static std::string printVectorSum(AtomOp op, StringRef name) {
+  auto type = cast<VectorType>(op.getOld().getType());
+  bool isWide = type.getElementType().isF32();
+  int64_t count = getRegisterCount(type);
+  std::string inputs = getAddressOperand(op);
+  SmallVector<std::string> names;
+  for (int64_t i = 0; i < count; ++i) {
+    names.push_back(llvm::formatv("%{0}", i + 1));
+    inputs += llvm::formatv(", \"{0}\"(words[{1}])", isWide ? "f" : "r", i);
+  }
+  AtomOperands operands;
+  operands.address = "%0";
+  operands.value =
+      count == 1 ? names.front() : "{" + llvm::join(names, ", ") + "}";
+  return llvm::formatv(
+      "static __device__ __forceinline__ void {0}(void *address, {1} value) "
+      "{{\n  auto words = tl::bit_cast<tl::vec<{2}, {3}>>(value);\n"
+      "  asm volatile(\"{4}\"\n               :\n               : {5}\n"
+      "               : \"memory\");\n}\n",
+      name, getValueType(type), isWide ? "float" : "unsigned", count,
+      printAtom(op, operands), inputs);
 }
 
 std::string Preamble::getAtom(AtomOp op) {
@@ -187,6 +222,10 @@ std::string Preamble::getAtom(AtomOp op) {
     return name;
 
   Type type = op.getOld().getType();
+  if (isa<VectorType>(type)) {
+    text = printVectorSum(op, name);
+    return name;
+  }
   StringRef scalar = getScalarType(type);
   bool isHalf = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
   bool isByte = type.isInteger(8);
@@ -196,13 +235,7 @@ std::string Preamble::getAtom(AtomOp op) {
   bool hasResult = givesResult(op) || op.getKind() == AtomicKind::Load;
   int number = hasResult ? 1 : 0;
   AtomOperands operands{"%0", llvm::formatv("%{0}", number++).str(), "", ""};
-  StringRef space = getStateSpace(op);
-  std::string parameters,
-      inputs =
-          space.empty()
-              ? "\"l\"(address)"
-              : llvm::formatv("\"l\"(__cvta_generic_to_{0}(address))", space)
-                    .str();
+  std::string parameters, inputs = getAddressOperand(op);
   auto add = [&](StringRef parameter) {
     parameters += llvm::formatv(", {0} {1}", scalar, parameter);
     inputs +=

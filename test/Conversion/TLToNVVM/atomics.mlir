@@ -104,3 +104,28 @@ gpu.module @bytes attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @neighbours attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Two numbers of 16 bits are in a register.
+  // CHECK-LABEL: @neighbours
+  // CHECK: "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};", "l,f,f,~{memory}"
+  // CHECK: "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}"
+  // CHECK: "red.relaxed.gpu.global.add.noftz.f16x2 [$0], $1;", "l,r,~{memory}"
+  // CHECK: "red.relaxed.gpu.global.add.noftz.v2.bf16x2 [$0], {$1, $2};", "l,r,r,~{memory}"
+  // CHECK: "red.relaxed.sys.global.add.noftz.v4.bf16x2 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,~{memory}"
+  gpu.func @neighbours(%p: !llvm.ptr<1> {tl.param = #tl.param<base, 0>}) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.shared = 0 : i64} {
+    %f2 = arith.constant dense<1.0> : vector<2xf32>
+    %f4 = arith.constant dense<1.0> : vector<4xf32>
+    %h2 = arith.constant dense<1.0> : vector<2xf16>
+    %b4 = arith.constant dense<1.0> : vector<4xbf16>
+    %b8 = arith.constant dense<1.0> : vector<8xbf16>
+    %0 = tl.atom add %p, %f2 : !llvm.ptr<1>, vector<2xf32>
+    %1 = tl.atom add %p, %f4 : !llvm.ptr<1>, vector<4xf32>
+    %2 = tl.atom add %p, %h2 : !llvm.ptr<1>, vector<2xf16>
+    %3 = tl.atom add %p, %b4 : !llvm.ptr<1>, vector<4xbf16>
+    %4 = tl.atom add %p, %b8 scope(system) : !llvm.ptr<1>, vector<8xbf16>
+    gpu.return
+  }
+}

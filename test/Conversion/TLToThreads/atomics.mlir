@@ -119,3 +119,107 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!R = memref<16x64xf32>
+!H = memref<16x64xbf16>
+#pairs = #tl.fragment_layout<shape = [16, 64], thread = [4, 8] : [2, 64], value = [2, 8, 2] : [1, 8, 512]>
+
+// Sums of neighbours are one instruction from 9.0 on: of lanes that are neighbours,
+// if a condition does not tell them apart, and of several sums of one iteration.
+gpu.module @neighbours attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // CHECK-LABEL: gpu.func @vectors(
+  // CHECK-COUNT-4: tl.atom add %{{.+}}, %{{.+}} : <1>, vector<2xf32>
+  // CHECK-NOT:     tl.atom
+  // CHECK:         gpu.return
+  gpu.func @vectors(%R: !R {tl.align = 16 : i64}, %n: index, %x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i, %j) in (16, 64) layout(#pairs) {
+      %less = arith.cmpi slt, %i, %n : index
+      scf.if %less {
+        %0 = tl.atomic add %x, %R[%i, %j] : !R
+      }
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @halves(
+  // CHECK:         tl.atom add %{{.+}}, %{{.+}} : <1>, vector<8xbf16>
+  // CHECK-NOT:     tl.atom {{.+}} bf16
+  // CHECK:         gpu.return
+  gpu.func @halves(%H: !H {tl.align = 16 : i64}, %x: bf16) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i, %j) in (16, 64) layout(#tl.fragment_layout<shape = [16, 64], thread = [8, 4] : [8, 64], value = [8, 4] : [1, 256]>) {
+      %0 = tl.atomic add %x, %H[%i, %j] : !H
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @of_one_iteration(
+  // CHECK:         vector.from_elements
+  // CHECK:         tl.atom add %{{.+}}, %{{.+}} : <1>, vector<4xf32>
+  // CHECK-NOT:     tl.atom
+  // CHECK:         gpu.return
+  gpu.func @of_one_iteration(%R: !R {tl.align = 16 : i64}, %V: memref<32x4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      %j0 = arith.muli %i, %c4 : index
+      %j1 = arith.addi %j0, %c1 : index
+      %j2 = arith.addi %j0, %c2 : index
+      %j3 = arith.addi %j0, %c3 : index
+      %x0 = tl.load %V[%i, %c0] : memref<32x4xf32>
+      %0 = tl.atomic add %x0, %R[%c1, %j0] : !R
+      %x1 = tl.load %V[%i, %c1] : memref<32x4xf32>
+      %1 = tl.atomic add %x1, %R[%c1, %j1] : !R
+      %x2 = tl.load %V[%i, %c2] : memref<32x4xf32>
+      %2 = tl.atomic add %x2, %R[%c1, %j2] : !R
+      %x3 = tl.load %V[%i, %c3] : memref<32x4xf32>
+      %3 = tl.atomic add %x3, %R[%c1, %j3] : !R
+    }
+    gpu.return
+  }
+
+  // One by one are those that a condition tells apart, whose results are asked
+  // for, that have an order, or that something between them could see.
+  // CHECK-LABEL: gpu.func @one_by_one(
+  // CHECK-NOT:     tl.atom {{.+}} vector
+  // CHECK:         gpu.return
+  gpu.func @one_by_one(%R: !R {tl.align = 16 : i64}, %S: !R {tl.align = 16 : i64}, %n: index, %x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c1 = arith.constant 1 : index
+    tl.parallel (%i, %j) in (16, 64) layout(#pairs) {
+      %less = arith.cmpi slt, %j, %n : index
+      scf.if %less {
+        %0 = tl.atomic add %x, %R[%i, %j] : !R
+      }
+      %1 = tl.atomic add %x, %R[%i, %j] order(release) : !R
+      %2 = tl.atomic add %x, %R[%i, %j] : !R
+      tl.store %2, %S[%i, %j] : !R
+    }
+    tl.parallel (%i) in (16) layout(#tl.fragment_layout<shape = [16], thread = [16, 2] : [1, 0], value = [] : []>) {
+      %0 = tl.atomic add %x, %R[%i, %n] : !R
+      %y = tl.load %R[%i, %n] : !R
+      %k = arith.addi %n, %c1 : index
+      %1 = tl.atomic add %y, %R[%i, %k] : !R
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// There is no such instruction before.
+gpu.module @before attributes {tl.target = #tl.target<chip = "sm_80">} {
+  // CHECK-LABEL: gpu.func @before(
+  // CHECK:         tl.atom add %{{.+}}, %{{.+}} : <1>, f32
+  // CHECK-NOT:     tl.atom {{.+}} vector
+  // CHECK:         gpu.return
+  gpu.func @before(%R: memref<16x64xf32> {tl.align = 16 : i64}, %x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i, %j) in (16, 64) layout(#tl.fragment_layout<shape = [16, 64], thread = [4, 8] : [2, 64], value = [2, 8, 2] : [1, 8, 512]>) {
+      %0 = tl.atomic add %x, %R[%i, %j] : memref<16x64xf32>
+    }
+    gpu.return
+  }
+}

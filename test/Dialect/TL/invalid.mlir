@@ -673,6 +673,24 @@ func.func @word_that_releases(%p: !llvm.ptr<1>) {
 
 // -----
 
+// C5
+func.func @neighbours_in_shared_memory(%p: !llvm.ptr<3>, %x: vector<2xf32>) {
+  // expected-error @below {{of neighbours expects a pointer to device memory, the order `relaxed`, and nobody who asks what was there}}
+  %0 = tl.atom add %p, %x : !llvm.ptr<3>, vector<2xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @too_many_neighbours(%p: !llvm.ptr<1>, %x: vector<8xf32>) {
+  // expected-error @below {{has no instruction for `add` of 'vector<8xf32>'}}
+  %0 = tl.atom add %p, %x : !llvm.ptr<1>, vector<8xf32>
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // tl.copy
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,10 @@ struct AtomOperands {
 /// `shared`. Empty if it is generic: then ptxas has to ask (`QSPC`).
 llvm::StringRef getStateSpace(AtomOp op);
 
+/// The registers of 32 bits, or of a word, that a value of `type` is in: those
+/// of a vector are named together, `{a, b}`.
+int64_t getRegisterCount(mlir::Type type);
+
 /// The instructions of `op`. Without `result` they give nothing, which costs
 /// less. The address is one of `getStateSpace`.
 std::string printAtom(AtomOp op, const AtomOperands &operands);

@@ -131,11 +131,14 @@ public:
   mlir::Value loadElements(mlir::Value base, mlir::VectorType type);
   void storeElements(mlir::Value base, mlir::Value values);
 
+  /// True if the target does `kind` of words, or vectors, of `type` by one
+  /// instruction.
+  bool hasInstruction(AtomicKind kind, mlir::Type type) const;
+
 private:
   mlir::Value getGlobalAddress(mlir::Value buffer, mlir::ValueRange indices);
   mlir::Value getPrivateAddress(mlir::Value view, mlir::ValueRange indices);
   mlir::Value getFragmentSlot(mlir::Value fragment);
-  bool hasInstruction(AtomicKind kind, mlir::Type type) const;
   mlir::Value emitAtomic(AtomicOp op, mlir::Value address, mlir::Value value,
                          mlir::Value expected);
   mlir::Value emitAtomicLoop(AtomicOp op, mlir::Value address,

@@ -621,9 +621,23 @@ void AtomicOp::getEffects(
   }
 }
 
+/// True for neighbours that one `red` of compute capability 9.0 adds to, each
+/// in a step of its own ("red", vectors): at most 16 bytes.
+static bool isAddedTogether(VectorType type) {
+  int64_t count = type.getNumElements();
+  Type element = type.getElementType();
+  if (type.getRank() != 1 || !llvm::isPowerOf2_64(count) || count == 1)
+    return false;
+  return element.isF32()
+             ? count <= 4
+             : isa<Float16Type, BFloat16Type>(element) && count <= 8;
+}
+
 /// True if one instruction of the PTX ISA does `kind` on words of `type`
 /// ("atom", "red", "ld", "st").
 bool tl::isAtomInstruction(AtomicKind kind, Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return kind == AtomicKind::Add && isAddedTogether(vector);
   if (type.isInteger(32) || type.isInteger(64))
     return true;
   switch (kind) {
@@ -651,6 +665,11 @@ LogicalResult AtomOp::verify() {
     return emitOpError("has no instruction for `")
            << stringifyAtomicKind(getKind()) << "` of " << getOld().getType();
   auto pointer = cast<LLVM::LLVMPointerType>(getAddress().getType());
+  if (isa<VectorType>(getOld().getType()) && // C5
+      (pointer.getAddressSpace() != 1 || !getOld().use_empty() ||
+       getOrder() != MemoryOrder::Relaxed))
+    return emitOpError("of neighbours expects a pointer to device memory, the "
+                       "order `relaxed`, and nobody who asks what was there");
   if (!llvm::is_contained({0, 1, 3}, pointer.getAddressSpace())) // C3
     return emitOpError("expects a generic pointer, or one to device or shared "
                        "memory, got ")

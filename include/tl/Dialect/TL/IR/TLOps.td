@@ -760,8 +760,10 @@ def TL_AtomOp : TL_Op<"atom", [AttrSizedOperandSegments, MemoryEffects<[MemRead,
     Constraints: (C1) `load` has no `value`, all other kinds have one, and
     `compare_exchange` alone has `expected`; (C2) there is an instruction for the type:
     i32 and i64 for all kinds; f16, bf16, f32 and f64 for `add` and `load`; f32 and f64
-    for `exchange`; i16 for `compare_exchange` and `load`; i8 for `and` and `or`; (C3) the pointer is generic,
-    or to device or shared memory; (C4) a `load` releases nothing.
+    for `exchange`; i16 for `compare_exchange` and `load`; i8 for `and` and `or`; vectors of 2 or 4 f32, and of
+    2, 4 or 8 f16 or bf16, for `add` from compute capability 9.0 on, each element in a step of its own; (C3) the pointer is generic,
+    or to device or shared memory; (C4) a `load` releases nothing; (C5) that of a vector is to device memory,
+    the order is `relaxed`, and nobody uses the result.
 
     ```mlir
     %old = tl.atom add %p, %x : !llvm.ptr<1>, f32
