@@ -50,11 +50,14 @@ static void addNormalization(OpPassManager &kernel) {
   kernel.addPass(createPromoteVariablesPass());
 }
 
+/// What takes kernels at thread level. CuTe DSL has no form for `cp.async`.
+enum class Generator { PTX, CUDA, CuTeDSL, Simulator };
+
 /// From tiles to thread level, which every generator for NVIDIA GPUs takes.
 /// Threads change their registers if `assembler` lets them, which is decided
 /// before keying. What is there already is verified alone.
 static void addLowering(OpPassManager &kernel, Assembler assembler,
-                        bool fromThreads, bool forSimulator = false) {
+                        bool fromThreads, Generator generator) {
   if (fromThreads) {
     kernel.addPass(createVerifyThreadLevelPass());
     return;
@@ -75,12 +78,14 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createRoundFactorsPass());
   kernel.addPass(createOverlapGemmsPass());
   kernel.addPass(createSpecializeWarpsPass());
+  if (generator != Generator::CuTeDSL)
+    kernel.addPass(createStartCopiesPass());
   kernel.addPass(createLowerPipesPass());
   kernel.addPass(createPlanSharedMemoryPass());
-  kernel.addPass(createStartCopiesPass());
   kernel.addPass(createInsertSyncPass());
   kernel.addPass(createVerifySyncPass());
-  kernel.addPass(createLowerTileOpsPass({/*reports=*/forSimulator}));
+  kernel.addPass(
+      createLowerTileOpsPass({/*reports=*/generator == Generator::Simulator}));
   kernel.addPass(createPromoteFragmentsPass());
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());
@@ -118,7 +123,7 @@ static void addAssembly(Stages &stages, const CompileOptions &compile) {
 /// From tiles to PTX, the user's edit of that, and to a cubin.
 static void addPTXStages(Stages &stages, const CompileOptions &compile) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, compile.assembler, compile.fromThreads);
+  addLowering(kernel, compile.assembler, compile.fromThreads, Generator::PTX);
   // A kernel that calls CUDA C++ is CUDA C++: so calls are inlined, and nothing
   // is linked, which would take `setmaxnreg` from it (`tl-assemble`).
   EmitCUDAPassOptions emit;
@@ -163,7 +168,7 @@ static void addSourceStages(Stages &stages, const CompileOptions &options) {
 /// a user wrote.
 static void addCUDAStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, options.assembler, options.fromThreads);
+  addLowering(kernel, options.assembler, options.fromThreads, Generator::CUDA);
   kernel.addPass(createEmitCUDAPass());
   addPostProcessing(stages, options);
   addSourceStages(stages, options);
@@ -172,7 +177,7 @@ static void addCUDAStages(Stages &stages, const CompileOptions &options) {
 /// From tiles to modules of CuTe DSL, which Python compiles.
 static void addCuTeDSLStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
-  addLowering(kernel, Assembler::None, options.fromThreads);
+  addLowering(kernel, Assembler::None, options.fromThreads, Generator::CuTeDSL);
   kernel.addPass(createEmitCuTeDSLPass());
 }
 
@@ -180,7 +185,7 @@ static void addCuTeDSLStages(Stages &stages, const CompileOptions &options) {
 static void addSimulatorStages(Stages &stages, const CompileOptions &options) {
   OpPassManager &kernel = addStage(stages);
   addLowering(kernel, Assembler::None, options.fromThreads,
-              /*forSimulator=*/true);
+              Generator::Simulator);
   kernel.addPass(createEmitSimulationPass());
 }
 
