@@ -130,7 +130,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 // if a condition does not tell them apart, and of several sums of one iteration.
 gpu.module @neighbours attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK-LABEL: gpu.func @vectors(
-  // CHECK-COUNT-4: tl.atom add %{{.+}}, %{{.+}} : <1>, vector<2xf32>
+  // CHECK-COUNT-8: tl.atom add %{{.+}}, %{{.+}} : <1>, vector<2xf32>
   // CHECK-NOT:     tl.atom
   // CHECK:         gpu.return
   gpu.func @vectors(%R: !R {tl.align = 16 : i64}, %n: index, %x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
