@@ -79,27 +79,28 @@ static SerialLoops getLoops(AllocOp array) {
   return loops;
 }
 
-/// The operations of a loop's iterations, where those of `loops` are written
-/// out; none if one of these has too many iterations.
-static std::optional<int64_t> countOperations(scf::ForOp loop,
+/// The operations in `op`, of a loop those of all its iterations, where `loops`
+/// are written out; none if they are too many, or the iterations of one of
+/// `loops` are.
+static std::optional<int64_t> countOperations(Operation *op,
                                               const SerialLoops &loops) {
   int64_t count = 0;
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    std::optional<int64_t> own = 1;
-    if (auto inner = dyn_cast<scf::ForOp>(op))
-      own = countOperations(inner, loops);
-    else
-      op.walk([&](Operation *nested) { *own += nested != &op; });
-    if (!own)
+  for (Region &region : op->getRegions())
+    for (Operation &nested : region.getOps()) {
+      std::optional<int64_t> own = countOperations(&nested, loops);
+      if (!own)
+        return std::nullopt;
+      bool isCounted =
+          !isa<scf::ForOp>(nested) && !nested.hasTrait<OpTrait::IsTerminator>();
+      count += *own + isCounted;
+    }
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && loops.contains(loop)) {
+    std::optional<APInt> trips = loop.getStaticTripCount();
+    if (trips->ugt(kMostIterations))
       return std::nullopt;
-    count += *own;
+    count *= trips->getSExtValue();
   }
-  if (!loops.contains(loop))
-    return count;
-  std::optional<APInt> trips = loop.getStaticTripCount();
-  if (trips->ugt(kMostIterations))
-    return std::nullopt;
-  return count * trips->getSExtValue();
+  return count <= kMostOperations ? std::optional(count) : std::nullopt;
 }
 
 /// Has what is computed of constants be a constant, which it is seen as then.
@@ -129,8 +130,7 @@ struct UnrollArrayLoopsPass
         SerialLoops all = loops;
         all.insert_range(getLoops(array));
         bool areShort = llvm::all_of(all, [&](scf::ForOp loop) {
-          std::optional<int64_t> count = countOperations(loop, all);
-          return count && *count <= kMostOperations;
+          return countOperations(loop, all).has_value();
         });
         if (areShort)
           loops = all;

@@ -65,4 +65,31 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // Loops in conditions count with all of their iterations: these would be 16^3.
+  // CHECK-LABEL: gpu.func @nested
+  // CHECK-COUNT-3: scf.for
+  gpu.func @nested(%S: memref<?xf32>, %b: i1) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %c16 = arith.constant 16 : index
+    %a = tl.alloc : !array
+    scf.for %i = %c0 to %c16 step %c1 {
+      scf.if %b {
+        scf.for %j = %c0 to %c16 step %c1 {
+          scf.if %b {
+            scf.for %k = %c0 to %c16 step %c1 {
+              %ij = arith.addi %i, %j : index
+              %ijk = arith.addi %ij, %k : index
+              %at = arith.remui %ijk, %c4 : index
+              %x = tl.load %a[%at] : !array
+              tl.store %x, %S[%at] : memref<?xf32>
+            }
+          }
+        }
+      }
+    }
+    gpu.return
+  }
 }
