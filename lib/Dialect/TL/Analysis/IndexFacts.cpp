@@ -321,8 +321,9 @@ uint32_t PossibleBits::getOfResult(Operation *op) {
   Value result = op->getResult(0);
   if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
     return get(shuffle.getValue());
+  // Of a narrower number the sign becomes bits of its own.
   if (isa<arith::IndexCastOp>(op) &&
-      getWidth(op->getOperand(0).getType()) <= kIndexBits)
+      getWidth(op->getOperand(0).getType()) == kIndexBits)
     return get(op->getOperand(0));
   if (isa<arith::AddIOp>(op)) {
     uint32_t a = get(op->getOperand(0)), b = get(op->getOperand(1));
