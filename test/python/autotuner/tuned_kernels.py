@@ -15,9 +15,9 @@ def scale(n, block=8, factor=2.0, fault=0):
         with T.Kernel(T.ceildiv(n, block)) as b:
             if fault == 1:
                 x = T.alloc_var("int32", 1)
-                while x > 0:  # for ever
+                while x > 0:  # for ever, and seen by others
+                    B[0] = T.float32(x)
                     x = x + A.shape[0] * 0
-                B[0] = T.float32(x)
             if fault == 4:
                 T.gemm(A, A, B)
             for i in T.Parallel(block):
