@@ -169,6 +169,23 @@ PROGRAMS = {
 }
 
 
+def doubled(times, alloc):
+    """An index, of which zero is left, is a sum of one number and itself, so often."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            x = alloc((64,), "float32")
+            T.copy(A, x)
+            for i in T.Parallel(64):
+                j = i // 64
+                for _ in T.unroll(times):
+                    j = j + j
+                B[i] = x[i + j]
+
+    return program
+
+
 def seconds(program):
     """Returns the processor seconds to PTX, without a cache."""
     begin = time.process_time()
@@ -181,6 +198,14 @@ def test_stages_do_not_multiply_what_is_known_of_late_products(monkeypatch):
     monkeypatch.setenv("TL_DISABLE_CACHE", "1")
     few, many = (min(seconds(late_products(stages)) for _ in range(3)) for stages in (2, 8))
     assert many < 20 * few
+
+
+@pytest.mark.parametrize("alloc", [T.alloc_shared, T.alloc_fragment])
+def test_a_number_is_read_once_where_it_is_added_to_itself(alloc, monkeypatch):
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    seconds(doubled(4, alloc))
+    few, many = (min(seconds(doubled(times, alloc)) for _ in range(3)) for times in (4, 28))
+    assert many < 5 * few
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -440,6 +440,10 @@ EPILOGUES = {
 }
 
 
+SPILLS = {("sm_90a", "gelu by tanh"): 16, ("sm_90a", "silu"): 16}
+"""Bytes that a thread stores and loads for want of registers, beside 128 sums: two words, once."""
+
+
 @pytest.mark.parametrize("name", EPILOGUES)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 def test_epilogues_of_products_have_no_calls(name, chip):
@@ -462,7 +466,7 @@ def test_epilogues_of_products_have_no_calls(name, chip):
         warnings.simplefilter("error")  # C7509, a call makes every `wgmma` wait
         warnings.simplefilter("ignore", tilec.errors.RegisterSpillWarning)
         kernel = tilec.compile(f, target=chip)
-    assert kernel.n_spills <= 16, "beside 128 sums a thread has registers for all but a word or two"
+    assert kernel.n_spills <= SPILLS.get((chip, name), 0)
     assert not re.search(r"\bcall\b|(div|sqrt|rcp)\.rn|div\.[su]64", kernel.get_ptx())
 
 

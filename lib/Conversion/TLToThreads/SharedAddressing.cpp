@@ -89,21 +89,26 @@ Value SharedAddressing::getAddress(Value view, ValueRange indices) {
   return getAddress(b.add(b.add(place, getOffset(view)), moved & ~swizzle));
 }
 
+/// Sums that are looked through for constants.
+static constexpr unsigned kMostSums = 32;
+
 /// `index` as a sum of a value and of a constant that has no bit in common with
 /// it; the constant is zero if there is no such sum.
 std::pair<Value, int64_t> SharedAddressing::splitIndex(Value index) {
+  unsigned left = kMostSums;
   auto split = [&](auto &self, Value sum) -> std::pair<Value, int64_t> {
     if (std::optional<int64_t> number = getConstant(sum);
         number && *number >= 0)
       return {b.index(0), *number};
     auto add = sum.getDefiningOp<arith::AddIOp>();
-    if (!add)
+    if (!add || left == 0)
       return {sum, 0};
-    auto [left, first] = self(self, add.getLhs());
-    auto [right, second] = self(self, add.getRhs());
+    --left;
+    auto [one, first] = self(self, add.getLhs());
+    auto [other, second] = self(self, add.getRhs());
     if (first + second == 0)
       return {sum, 0};
-    return {b.add(left, right), first + second};
+    return {b.add(one, other), first + second};
   };
   auto [own, constant] = split(split, index);
   if (constant > INT32_MAX || (getPossibleBits(own) & constant) != 0)

@@ -62,20 +62,23 @@ struct IndexSum {
   }
 };
 
-/// Reads the arithmetic of an index. Every number on the way is seen to stay
-/// below 2^31, so that nothing wraps, whatever the width.
+/// Reads the arithmetic of an index, each number once. Every number on the way
+/// is seen to stay below 2^31, so that nothing wraps, whatever the width.
 class IndexReader {
 public:
   explicit IndexReader(ParallelOp loop)
       : body(&loop.getBody().front()), extents(loop.getExtents()) {}
 
-  std::optional<IndexSum> read(Value value, int depth = 0) const {
+  std::optional<IndexSum> read(Value value, int depth = 0) {
     Type type = value.getType();
     if (!type.isIndex() && type.getIntOrFloatBitWidth() < 32)
       return std::nullopt;
+    if (auto it = known.find(value); it != known.end())
+      return it->second;
     std::optional<IndexSum> sum = readAny(value, depth);
-    if (!sum || sum->getGreatest(extents) > kGreatest)
-      return std::nullopt;
+    if (sum && sum->getGreatest(extents) > kGreatest)
+      sum = std::nullopt;
+    known[value] = sum;
     return sum;
   }
 
@@ -95,7 +98,7 @@ private:
     return constant.getSExtValue();
   }
 
-  std::optional<IndexSum> readAny(Value value, int depth) const {
+  std::optional<IndexSum> readAny(Value value, int depth) {
     if (depth > kMostDepth)
       return std::nullopt;
     if (std::optional<int64_t> constant = matchConstant(value))
@@ -158,6 +161,7 @@ private:
 
   Block *body;
   ArrayRef<int64_t> extents;
+  DenseMap<Value, std::optional<IndexSum>> known;
 };
 
 } // namespace

@@ -27,6 +27,7 @@
 
 #include "tl/Dialect/TL/Analysis/RunAhead.h"
 
+#include "tl/Dialect/TL/Analysis/Effects.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Locations.h"
@@ -37,25 +38,6 @@
 
 using namespace mlir;
 using namespace tl;
-
-/// True if all that `user` does with `buffer` is known, and of kind `Effect`.
-template <typename Effect>
-static bool hasOnlyEffect(Operation *user, Value buffer) {
-  auto interface = dyn_cast<MemoryEffectOpInterface>(user);
-  if (!interface)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffectsOnValue(buffer, effects);
-  return !effects.empty() &&
-         llvm::all_of(effects, [](const MemoryEffects::EffectInstance &it) {
-           return isa<Effect>(it.getEffect());
-         });
-}
-
-static bool onlyReads(Operation *user, Value buffer) {
-  return hasOnlyEffect<MemoryEffects::Read>(user, buffer) ||
-         isa<memref::DimOp>(user);
-}
 
 /// True if `op` gives all elements of `buffer` new values.
 static bool overwrites(Operation *op, Value buffer) {

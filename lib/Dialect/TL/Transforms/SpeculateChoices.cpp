@@ -28,6 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/Effects.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -52,14 +53,6 @@ using namespace tl;
 /// On a `scf.if` that chooses between numbers: both may be computed, but for
 /// what they read.
 static constexpr StringLiteral kTotalAttr = "tl.total";
-
-/// True if `op` reads elements of `tensor`, or asks for its extents, and does
-/// nothing else with it.
-static bool onlyReads(Operation *op, Value tensor) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getTarget() != tensor;
-  return isa<LoadOp, memref::DimOp>(op);
-}
 
 /// True if memory of the kernel's arguments may be written by another name.
 static bool hasTensorsAtAddresses(gpu::GPUFuncOp kernel) {

@@ -26,6 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/Effects.h"
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/GemmPlan.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
@@ -136,19 +137,6 @@ private:
       place = loop;
     }
     return place;
-  }
-
-  /// True if `op` says of `fragment` that it reads it, and nothing else.
-  static bool onlyReads(Operation *op, Value fragment) {
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects)
-      return false;
-    SmallVector<MemoryEffects::EffectInstance> instances;
-    effects.getEffectsOnValue(fragment, instances);
-    return !instances.empty() &&
-           llvm::all_of(instances, [](const auto &instance) {
-             return isa<MemoryEffects::Read>(instance.getEffect());
-           });
   }
 
   //===--------------------------------------------------------------------===//

@@ -27,6 +27,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/Effects.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -35,8 +38,6 @@
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -71,13 +72,6 @@ static bool canStart(CopyOp copy) {
          from.getElementType() == to.getElementType();
 }
 
-/// True if all that `op` does with `buffer` is to read it.
-static bool onlyReads(Operation *op, Value buffer) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return !mayBeSame(getBuffer(copy.getTarget()), buffer);
-  return isa<LoadOp, memref::DimOp>(op);
-}
-
 /// True if `copy` may come before `op`, of the same block.
 static bool mayComeBefore(CopyOp copy, Operation *op) {
   if (op->getNumRegions() == 0 && isMemoryEffectFree(op))
@@ -92,7 +86,7 @@ static bool mayComeBefore(CopyOp copy, Operation *op) {
         continue;
       Value buffer = getBuffer(operand);
       if (buffer == target ||
-          (mayBeSame(buffer, source) && !onlyReads(nested, source)))
+          (mayBeSame(buffer, source) && !onlyReads(nested, operand)))
         return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -129,21 +123,18 @@ static void moveUp(CopyOp copy, Operation *before) {
   copy->moveAfter(last);
 }
 
-/// Half of what a multiprocessor of compute capability 9.0 has for blocks.
-static constexpr int64_t kRoom = 113 * 1024;
-
-/// True if all tiles in shared memory have room side by side, twice.
-static bool hasRoom(gpu::GPUFuncOp kernel) {
+/// True if a multiprocessor has room for all tiles in shared memory, side by
+/// side, of two blocks.
+static bool hasRoom(gpu::GPUFuncOp kernel, const Target &target) {
   int64_t bytes = 0;
   kernel.walk([&](AllocOp alloc) {
-    MemRefType type = alloc.getType();
     if (isInSpace(alloc, Space::Shared))
-      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+      bytes += getSharedBytes(alloc);
   });
-  return bytes <= kRoom;
+  return 2 * bytes <= target.getSharedMemoryLimit();
 }
 
-static void startCopies(gpu::GPUFuncOp kernel) {
+static void startCopies(gpu::GPUFuncOp kernel, const Target &target) {
   if (getClusterSize(kernel) > 1)
     return;
   SmallVector<CopyOp> copies;
@@ -157,7 +148,7 @@ static void startCopies(gpu::GPUFuncOp kernel) {
   if (result.wasInterrupted())
     return;
   llvm::DenseMap<Block *, CopyOp> lastOf;
-  bool moves = hasRoom(kernel);
+  bool moves = hasRoom(kernel, target);
   for (CopyOp copy : copies) {
     CopyOp &last = lastOf[copy->getBlock()];
     if (last && moves)
@@ -173,8 +164,13 @@ struct StartCopiesPass : tl::impl::StartCopiesPassBase<StartCopiesPass> {
     FailureOr<Target> target = Target::of(getOperation());
     if (failed(target))
       return signalPassFailure();
-    if (target->hasAsyncCopy())
-      getOperation().walk(startCopies);
+    if (!target->hasAsyncCopy())
+      return;
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (failed(requireSharedLayouts(kernel)))
+        return signalPassFailure();
+      startCopies(kernel, *target);
+    }
   }
 };
 } // namespace

@@ -17,6 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FoldNumbers.h"
+
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -26,8 +28,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/FoldUtils.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -48,20 +48,23 @@ using SerialLoops = llvm::SmallSetVector<scf::ForOp, 4>;
 /// True if `index` is a number once `loops`, to which those are added whose
 /// indices it is made of, are written out.
 static bool becomesKnown(Value index, SerialLoops &loops) {
-  if (matchPattern(index, m_Constant()))
-    return true;
-  if (auto argument = dyn_cast<BlockArgument>(index)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop || index != loop.getInductionVar() || !loop.getStaticTripCount())
+  SetVector<Value> parts;
+  parts.insert(index);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value part = parts[i];
+    if (auto argument = dyn_cast<BlockArgument>(part)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop || part != loop.getInductionVar() || !loop.getStaticTripCount())
+        return false;
+      loops.insert(loop);
+      continue;
+    }
+    Operation *op = part.getDefiningOp();
+    if (!isa<arith::ArithDialect>(op->getDialect()))
       return false;
-    loops.insert(loop);
-    return true;
+    parts.insert_range(op->getOperands());
   }
-  Operation *op = index.getDefiningOp();
-  return isa<arith::ArithDialect>(op->getDialect()) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return becomesKnown(operand, loops);
-         });
+  return true;
 }
 
 /// The loops that make all indices of an array known if they are written out;
@@ -101,20 +104,6 @@ static std::optional<int64_t> countOperations(Operation *op,
     count *= trips->getSExtValue();
   }
   return count <= kMostOperations ? std::optional(count) : std::nullopt;
-}
-
-/// Has what is computed of constants be a constant, which it is seen as then.
-static void foldNumbers(gpu::GPUFuncOp kernel) {
-  OperationFolder folder(kernel.getContext());
-  SmallVector<Operation *> numbers;
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<arith::ArithDialect>(op->getDialect()) &&
-        !op->hasTrait<OpTrait::ConstantLike>() &&
-        op->getResult(0).getType().isIntOrIndex())
-      numbers.push_back(op);
-  });
-  for (Operation *number : numbers)
-    (void)folder.tryToFold(number);
 }
 
 namespace {

@@ -19,6 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FoldNumbers.h"
+
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -27,7 +29,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/FoldUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tl {
@@ -104,19 +105,6 @@ static bool isWrittenOut(scf::ForOp loop) {
         return picks ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
-}
-
-/// Has sums and products of constants be constants, which they are seen as
-/// then.
-static void foldNumbers(gpu::GPUFuncOp kernel) {
-  OperationFolder folder(kernel.getContext());
-  SmallVector<Operation *> numbers;
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<arith::AddIOp, arith::MulIOp>(op))
-      numbers.push_back(op);
-  });
-  for (Operation *number : numbers)
-    (void)folder.tryToFold(number);
 }
 
 namespace {

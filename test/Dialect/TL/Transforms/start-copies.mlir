@@ -1,4 +1,4 @@
-// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(tl-start-copies))' | FileCheck %s
+// RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(tl-infer-layouts,tl-start-copies))' | FileCheck %s
 // RUN: tl-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(tl-plan-gemms,tl-infer-layouts,tl-start-copies,tl-plan-shared-memory,tl-insert-sync,tl-verify-sync))' | FileCheck %s --check-prefix=SYNC
 
 !tile = memref<64x64xf16, #gpu.address_space<workgroup>>

@@ -464,7 +464,8 @@ def PlanSharedMemoryPass : Pass<"tl-plan-shared-memory", "::mlir::gpu::GPUModule
 def StartCopiesPass : Pass<"tl-start-copies", "::mlir::gpu::GPUModuleOp"> {
   let summary = "let loads of tiles go on behind their ops";
   let description = [{
-    Requires a target. Copies from device memory to tiles in shared memory that
+    Requires a target and layouts of buffers in shared memory. Copies from device
+    memory to tiles in shared memory that
     threads would do by ordinary instructions become `async` (`cp.async`), and
     move up to the copy before them where nobody can tell; unless the kernel has
     loops that run ahead by groups of copies, mbarriers of its own, or other order
