@@ -284,6 +284,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
+  if (!isCPU && !options.fromThreads)
+    manager.addPass(createVersionKernelsPass());
   AttachTargetPassOptions target;
   target.chip = options.chip;
   // What the simulator reports has lines.

@@ -82,7 +82,7 @@
 // ONE-DAG: kernel `shift`: hit
 
 // What a kernel knows of its arguments is part of it.
-// RUN: sed 's/tl.align = 16/tl.align = 4/' %s > %t/align.mlir
+// RUN: sed 's/tl.align = 8/tl.align = 4/' %s > %t/align.mlir
 // RUN: %{compile} %t/align.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 
 // So are the chip and the options.
@@ -112,7 +112,7 @@
 // RUN: FileCheck %s --check-prefix=MISS < %t/damaged
 // RUN: diff %t/first.mlir %t/repaired.mlir
 
-func.func @host(%A: memref<?xf32> {tl.align = 16 : i64}, %B: memref<?xf32>) attributes {tl.entry} {
+func.func @host(%A: memref<?xf32> {tl.align = 8 : i64}, %B: memref<?xf32>) attributes {tl.entry} {
   %grid = arith.constant 8 : index
   tl.kernel @scale blocks(%b) in (%grid) threads(128) {
     %c512 = arith.constant 512 : index

@@ -125,15 +125,14 @@ int64_t ThreadLowering::getAccessWidth(Value buffer, ValueRange indices,
   int64_t bytes = getBytes(type.getElementType());
   SmallVector<int64_t> strides;
   if (space == Space::Global)
-    strides = getStrideDivisors(type);
+    strides = getStrideDivisors(buffer);
   auto fits = [&](int64_t width) {
     if (width * bytes > 16 || getDivisor(indices.back()) % width != 0)
       return false;
     if (space == Space::Shared)
       return getSharedLayout(buffer).getChunk() % width == 0;
     // A vector lies inside a row, or outside, as a whole.
-    if (getStrides(type).back() != 1 || type.getShape().back() % width != 0 ||
-        ShapedType::isDynamic(type.getShape().back()) ||
+    if (getStrides(type).back() != 1 || getRowDivisor(buffer) % width != 0 ||
         getAlignment(buffer) % (width * bytes) != 0)
       return false;
     for (auto [stride, index] :

@@ -45,7 +45,7 @@ static const char *refuseGlobal(Value buffer) {
   if (type.getElementType().isInteger(1))
     return "its elements are of type `bool`, of which each byte has to be read";
   int64_t bytes = getElementBytes(type);
-  SmallVector<int64_t> strides = getStrideDivisors(type);
+  SmallVector<int64_t> strides = getStrideDivisors(buffer);
   for (int64_t stride : ArrayRef(strides).drop_back())
     if (stride * bytes % kGranule != 0)
       return "a stride of its buffer is not known to be a multiple of 16 bytes";
@@ -105,9 +105,8 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
       return refuse(why);
   // The engine drops what is outside of a tensor in units of 16 bytes: a row
   // that ends within one would be written over its end.
-  int64_t columns = globalType.getShape().back();
-  if (!load && (ShapedType::isDynamic(columns) ||
-                columns * getElementBytes(globalType) % kGranule != 0))
+  if (!load &&
+      getRowDivisor(global) * getElementBytes(globalType) % kGranule != 0)
     return refuse("the rows of its buffer in device memory are not known to be "
                   "a multiple of 16 bytes");
   if (globalType.getElementType() != sharedType.getElementType())

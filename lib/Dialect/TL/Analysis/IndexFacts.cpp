@@ -15,6 +15,7 @@
 
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,6 +69,13 @@ int64_t Divisors::get(Value index) {
   return 1;
 }
 
+/// Whether it is the extent, known to a launch alone, of rows of a tensor.
+static bool isExtentOfRows(memref::DimOp dim) {
+  auto type = dyn_cast<MemRefType>(dim.getSource().getType());
+  return type && type.getRank() > 0 && type.isDynamicDim(type.getRank() - 1) &&
+         dim.getConstantIndex() == type.getRank() - 1;
+}
+
 int64_t Divisors::getOfResult(Operation *op) {
   // A remainder is the dividend less a multiple of the divisor.
   if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp,
@@ -84,6 +92,8 @@ int64_t Divisors::getOfResult(Operation *op) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return get(op->getOperand(0));
+  if (auto dim = dyn_cast<memref::DimOp>(op))
+    return isExtentOfRows(dim) ? getRowDivisor(dim.getSource()) : 1;
   // What a power of two divides, it divides exactly, however it rounds.
   APInt by;
   if (isa<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(op) &&

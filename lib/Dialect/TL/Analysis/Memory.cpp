@@ -31,15 +31,44 @@ SmallVector<int64_t> tl::getStrides(MemRefType type) {
   return strides;
 }
 
-SmallVector<int64_t> tl::getStrideDivisors(MemRefType type) {
+/// An integer that `name` says of a tensor of a kernel, or zero.
+static int64_t getFact(Value tensor, StringRef name) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  if (!argument)
+    return 0;
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+  if (!kernel)
+    return 0;
+  auto fact =
+      kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name);
+  return fact ? fact.getInt() : 0;
+}
+
+/// How many elements a dynamic extent or stride that `tl.row_align` speaks of
+/// is a multiple of.
+static int64_t getKnownRows(Value buffer) {
+  int64_t bytes = getElementBytes(cast<MemRefType>(buffer.getType()));
+  return std::max<int64_t>(getFact(buffer, kRowAlignAttr) / bytes, 1);
+}
+
+int64_t tl::getRowDivisor(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t extent = type.getShape().back();
+  return ShapedType::isDynamic(extent) ? getKnownRows(buffer) : extent;
+}
+
+SmallVector<int64_t> tl::getStrideDivisors(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> divisors = getStrides(type);
-  int64_t known = 1;
+  int64_t known = 1, rows = getKnownRows(buffer);
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
     // A launch checks that tensors without a layout of their own are
     // contiguous.
     if (ShapedType::isDynamic(divisors[dim]))
-      divisors[dim] = type.getLayout().isIdentity() ? known : 1;
+      divisors[dim] = type.getLayout().isIdentity() ? known : rows;
     int64_t extent = type.getDimSize(dim);
+    if (dim + 1 == type.getRank())
+      extent = getRowDivisor(buffer);
     if (!ShapedType::isDynamic(extent) && extent > 0 && known <= INT32_MAX)
       known *= extent;
   }
@@ -54,15 +83,8 @@ int64_t tl::getAlignment(Value buffer) {
   int64_t natural = getElementBytes(cast<MemRefType>(buffer.getType()));
   if (auto tensor = buffer.getDefiningOp<TensorAtOp>())
     return tensor.getAlignment();
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  if (!argument)
-    return natural;
-  auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
-  if (!kernel)
-    return natural;
-  auto align =
-      kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kAlignAttr);
-  return align ? align.getInt() : natural;
+  int64_t align = getFact(buffer, kAlignAttr);
+  return align ? align : natural;
 }
 
 SharedLayoutAttr tl::chooseSharedLayout(MemRefType type) {

@@ -19,7 +19,11 @@ llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
 
 /// A number that each stride is a multiple of in every launch: that of rows
 /// that lie one behind the other has all extents behind its own as factors.
-llvm::SmallVector<int64_t> getStrideDivisors(mlir::MemRefType type);
+llvm::SmallVector<int64_t> getStrideDivisors(mlir::Value buffer);
+
+/// A number that the extent of the last dimension of a buffer is a multiple of
+/// in every launch.
+int64_t getRowDivisor(mlir::Value buffer);
 
 /// The alignment in bytes that is known of where a tensor begins.
 int64_t getAlignment(mlir::Value buffer);

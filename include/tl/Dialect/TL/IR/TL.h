@@ -83,6 +83,10 @@ inline constexpr llvm::StringLiteral kParamAttr = "tl.param";
 inline constexpr llvm::StringLiteral kSharedAttr = "tl.shared";
 inline constexpr llvm::StringLiteral kClusterAttr = "tl.cluster";
 inline constexpr llvm::StringLiteral kAlignAttr = "tl.align";
+/// On a tensor of a kernel: the bytes of each of its rows, and from one row to
+/// the next, in every dimension, are a multiple.
+inline constexpr llvm::StringLiteral kRowAlignAttr = "tl.row_align";
+inline constexpr int64_t kRowAlign = 16;
 inline constexpr llvm::StringLiteral kNameAttr = "tl.name";
 inline constexpr llvm::StringLiteral kShapeAttr = "tl.shape";
 inline constexpr llvm::StringLiteral kStridesAttr = "tl.strides";

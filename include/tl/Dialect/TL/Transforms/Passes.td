@@ -117,6 +117,22 @@ def OutlineKernelsPass : Pass<"tl-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def VersionKernelsPass : Pass<"tl-version-kernels", "::mlir::ModuleOp"> {
+  let summary = "make a kernel for aligned rows beside the one for any";
+  let description = [{
+    Requires outlined kernels. A kernel that moves rows of tensors whose extents or
+    strides are dynamic, so that 16 bytes at a time may be too many, is made twice:
+    as `<kernel>`, whose tensors say `tl.row_align`, and as `<kernel>_unaligned`. The
+    host multiplies the grids of their two launches by one and zero, or by zero and
+    one: whether all such extents and strides are multiples of 16 bytes. A launch
+    of a grid without blocks launches nothing.
+
+    Not for kernels that are launched more than once, nor for those whose rows are
+    known to be aligned or not to be.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def AttachTargetPass : Pass<"tl-attach-target", "::mlir::ModuleOp"> {
   let summary = "say which chip the kernels are for";
   let description = [{

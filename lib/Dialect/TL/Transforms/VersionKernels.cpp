@@ -1,0 +1,214 @@
+//===- VersionKernels.cpp - A kernel for rows that are aligned ------------===//
+//
+// Rows of a tensor are moved 16 bytes at a time, or by the bulk copy engine,
+// if they begin and end at multiples of 16 bytes. Where extents are numbers
+// this is known, and where they are symbols nobody knows before a call, though
+// it is so in nearly all of them. Such a kernel is made twice: once for
+// aligned rows, and once for any. The host launches one of them, and the other
+// with a grid of no block, which launches nothing (docs/LaunchPlan.md).
+//
+// Sound because every launch runs all blocks of one of two kernels that were
+// the same, and because what is added to one of them, `tl.row_align`, holds
+// where the host launches it: the extents and strides that it speaks of are
+// those that the condition is computed of, here, from the same list. A test
+// runs both (test/python/test_versions.py), and so do random programs with
+// symbols for extents (test/fuzz/programs).
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tl {
+#define GEN_PASS_DEF_VERSIONKERNELSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+//===----------------------------------------------------------------------===//
+// Which tensors
+//===----------------------------------------------------------------------===//
+
+/// How many elements of a tensor's rows are moved at once, if nothing hinders.
+static int64_t getUnit(MemRefType type) {
+  return std::max<int64_t>(kRowAlign / getElementBytes(type), 1);
+}
+
+/// Whether `measures`, of which some are dynamic, are multiples of `unit` where
+/// they are numbers.
+static bool canBeMultiples(ArrayRef<int64_t> measures, int64_t unit) {
+  return llvm::all_of(measures, [&](int64_t measure) {
+    return ShapedType::isDynamic(measure) || measure % unit == 0;
+  });
+}
+
+/// Whether the rows of an argument may be aligned in some launches and not in
+/// others.
+static bool isUndecided(Value tensor) {
+  auto type = dyn_cast<MemRefType>(tensor.getType());
+  if (!type || type.getRank() == 0 || getAlignment(tensor) % kRowAlign != 0 ||
+      getUnit(type) == 1)
+    return false;
+  SmallVector<int64_t> strides = getStrides(type);
+  if (strides.pop_back_val() != 1)
+    return false;
+  SmallVector<int64_t> measures = {type.getShape().back()};
+  if (!type.getLayout().isIdentity()) // others are multiples of their extent
+    llvm::append_range(measures, strides);
+  return llvm::any_of(measures, ShapedType::isDynamic) &&
+         canBeMultiples(measures, getUnit(type));
+}
+
+/// Whether neighbouring iterations of a parallel loop touch neighbouring
+/// elements at `last`.
+static bool goesAlong(Value last, ParallelOp loop) {
+  if (auto sum = last.getDefiningOp<arith::AddIOp>())
+    return goesAlong(sum.getLhs(), loop) || goesAlong(sum.getRhs(), loop);
+  return !loop.getBody().getArguments().empty() &&
+         last == loop.getBody().getArguments().back();
+}
+
+/// Whether `op` moves rows of `tensor` which could be moved 16 bytes at a time.
+static bool movesRows(Operation *op, Value tensor) {
+  if (auto copy = dyn_cast<CopyOp>(op)) {
+    bool isSource = copy.getSource() == tensor;
+    ValueRange offsets =
+        isSource ? copy.getSourceOffsets() : copy.getTargetOffsets();
+    int64_t unit = getUnit(cast<MemRefType>(tensor.getType()));
+    return copy.getTile().back() % unit == 0 &&
+           (offsets.empty() || getDivisor(offsets.back()) % unit == 0);
+  }
+  auto loop = op->getParentOfType<ParallelOp>();
+  if (!loop)
+    return false;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return goesAlong(load.getIndices().back(), loop);
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getTarget() == tensor &&
+           goesAlong(store.getIndices().back(), loop);
+  return false;
+}
+
+/// The numbers of the kernel's arguments whose rows decide how it moves them.
+static SmallVector<unsigned> getUndecided(gpu::GPUFuncOp kernel) {
+  SmallVector<unsigned> found;
+  for (BlockArgument argument : kernel.getArguments())
+    if (isUndecided(argument) &&
+        llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return movesRows(user, argument);
+        }))
+      found.push_back(argument.getArgNumber());
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// The host's side
+//===----------------------------------------------------------------------===//
+
+/// One if a row of a tensor in `tensors` is not aligned, or a stride between
+/// them; zero if all are.
+static Value isUnaligned(ArrayRef<Value> tensors, Location loc, OpBuilder &b) {
+  Value rest;
+  auto add = [&](Value measure, int64_t unit) {
+    Value by = arith::ConstantIndexOp::create(b, loc, unit);
+    Value over = arith::RemUIOp::create(b, loc, measure, by);
+    rest = rest ? arith::AddIOp::create(b, loc, rest, over).getResult() : over;
+  };
+  for (Value tensor : tensors) {
+    auto type = cast<MemRefType>(tensor.getType());
+    int64_t last = type.getRank() - 1, unit = getUnit(type);
+    if (type.isDynamicDim(last))
+      add(memref::DimOp::create(b, loc, tensor, last), unit);
+    if (type.getLayout().isIdentity())
+      continue;
+    auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, tensor);
+    for (auto [stride, value] : llvm::zip(
+             ArrayRef(getStrides(type)).drop_back(), metadata.getStrides()))
+      if (ShapedType::isDynamic(stride))
+        add(value, unit);
+  }
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  return arith::MinSIOp::create(b, loc, rest, one);
+}
+
+/// Lets `launch` launch nothing where `factor` is zero.
+static void multiplyGrid(LaunchOp launch, Value factor) {
+  OpBuilder b(launch);
+  OpOperand &first = launch.getGridMutable()[0];
+  first.set(arith::MulIOp::create(b, launch.getLoc(), first.get(), factor));
+}
+
+//===----------------------------------------------------------------------===//
+// The kernels
+//===----------------------------------------------------------------------===//
+
+/// Makes the kernel for any rows; `kernel` is for aligned ones from now on.
+static gpu::GPUFuncOp makeVersions(gpu::GPUFuncOp kernel,
+                                   ArrayRef<unsigned> undecided,
+                                   SymbolTable &symbols) {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  auto other = cast<gpu::GPUModuleOp>(module->clone());
+  other.setName((module.getName() + "_unaligned").str());
+  StringAttr name = symbols.insert(other, std::next(Block::iterator(module)));
+  auto found = *other.getOps<gpu::GPUFuncOp>().begin();
+  found.setName(name);
+  OpBuilder b(kernel.getContext());
+  for (unsigned index : undecided)
+    kernel.setArgAttr(index, kRowAlignAttr, b.getI64IntegerAttr(kRowAlign));
+  return found;
+}
+
+static void version(LaunchOp launch, SymbolTable &symbols) {
+  auto kernel = dyn_cast_or_null<gpu::GPUFuncOp>(
+      symbols.lookupSymbolIn(symbols.getOp(), launch.getKernel()));
+  if (!kernel)
+    return;
+  SmallVector<unsigned> undecided = getUndecided(kernel);
+  if (undecided.empty())
+    return;
+  SmallVector<Value> tensors;
+  for (unsigned index : undecided)
+    tensors.push_back(launch.getArgs()[index]);
+
+  OpBuilder b(launch);
+  Location loc = launch.getLoc();
+  Value unaligned = isUnaligned(tensors, loc, b);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value aligned = arith::SubIOp::create(b, loc, one, unaligned);
+  b.setInsertionPointAfter(launch);
+  auto second = cast<LaunchOp>(b.clone(*launch));
+  StringAttr name = makeVersions(kernel, undecided, symbols).getNameAttr();
+  second.setKernelAttr(
+      SymbolRefAttr::get(name, {FlatSymbolRefAttr::get(name)}));
+  multiplyGrid(launch, aligned);
+  multiplyGrid(second, unaligned);
+}
+
+namespace {
+struct VersionKernelsPass
+    : tl::impl::VersionKernelsPassBase<VersionKernelsPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<LaunchOp> launches;
+    llvm::DenseMap<Attribute, unsigned> counts;
+    getOperation().walk([&](LaunchOp launch) {
+      launches.push_back(launch);
+      ++counts[launch.getKernel()];
+    });
+    for (LaunchOp launch : launches)
+      // What holds in one launch need not hold in another.
+      if (counts[launch.getKernel()] == 1)
+        version(launch, symbols);
+  }
+};
+} // namespace

@@ -1,0 +1,12 @@
+"""Kernels of two versions on a GPU: programs that `test/python` runs on the CPU."""
+
+import pytest
+
+from version_programs import CASES, check
+
+pytestmark = pytest.mark.usefixtures("backend")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_a_gpu(name, run):
+    check(name, run)
