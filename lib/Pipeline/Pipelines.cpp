@@ -284,7 +284,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());
-  if (!isCPU && !options.fromThreads)
+  // CuTe DSL takes seconds for each kernel.
+  if (!isCPU && !options.fromThreads && options.backend != "cutedsl")
     manager.addPass(createVersionKernelsPass());
   AttachTargetPassOptions target;
   target.chip = options.chip;
