@@ -237,6 +237,33 @@ def parts_inside(a):
     return b
 
 
+@T.prim_func
+def handed_out(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=64):
+        row, tile = T.alloc_fragment((8,), "int32"), T.alloc_fragment((16, 12), "int32")
+        for i in T.Parallel(8):
+            row[i] = A[i] + 1
+        for i, j in T.Parallel(16, 12):
+            tile[i, j] = A[i * 12 + j]
+        few, column, many = (
+            T.alloc_local((8,), "int32"),
+            T.alloc_local((5,), "float32"),
+            T.alloc_local((16, 12), "int32"),
+        )
+        T.copy(row, few)
+        T.copy(tile[2:7, 3], column)
+        T.copy(tile, many)
+        for i in T.Parallel(200):
+            B[i] = few[i % 8] + T.cast(column[i % 5], "int32") * 2 + many[i * 7 % 192 // 12, i * 7 % 12] * 3
+
+
+def had_by_all(a):
+    b, i = np.zeros(1024, np.int32), np.arange(200)
+    tile = a[:192].reshape(16, 12)
+    b[:200] = a[i % 8] + 1 + tile[2:7, 3][i % 5] * 2 + a[(i * 7) % 192] * 3
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -246,6 +273,7 @@ CASES = {
     "a_variable_of_an_iteration": (variable, varied),
     "loops_of_threads": (loops, looped),
     "what_is_outside_of_an_array_is_not_written": (beyond, kept_inside),
+    "elements_of_a_fragment_in_arrays": (handed_out, had_by_all),
     "parts_outside_of_an_array_are_not_written": (parts_beyond, parts_inside),
 }
 """By what they show (semantics S3, S4, P3, M2)."""

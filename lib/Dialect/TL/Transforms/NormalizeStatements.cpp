@@ -21,9 +21,9 @@
 // thread, as variables are.
 //
 // An element of a fragment is held by some thread. A statement that reads one
-// gets it through a variable or shared memory, that all threads read. So it
-// gets what an atomic operation of the block found, which one thread carried
-// out.
+// gets it through a variable or shared memory, that all threads read, and so
+// does a copy of several to an array. So it gets what an atomic operation of
+// the block found, which one thread carried out.
 //
 // Requires what `tl-verify-statements` checks: nothing that the whole block
 // executes depends on the thread.
@@ -127,12 +127,53 @@ static void expandScalarTileOp(Operation *op) {
   op->erase();
 }
 
+/// `type` without offsets or strides, in another space.
+static MemRefType withSpace(MemRefType type, gpu::AddressSpace space) {
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         MemRefLayoutAttrInterface(),
+                         gpu::AddressSpaceAttr::get(type.getContext(), space));
+}
+
+static AllocOp createAlloc(OpBuilder &builder, Location loc, MemRefType type) {
+  return AllocOp::create(builder, loc, type, /*layout=*/nullptr,
+                         /*offset=*/nullptr);
+}
+
+/// Whether only the threads that hold the source's elements would have them in
+/// their arrays: all have to, as the block has one (S3).
+static bool spreadsElements(CopyOp copy) {
+  return isInSpace(copy.getSource(), Space::Fragment) &&
+         isInSpace(copy.getTarget(), Space::Private) &&
+         cast<MemRefType>(copy.getSource().getType()).getNumElements() > 1;
+}
+
+/// Has all threads read from shared memory what a copy gives to an array.
+static void shareSource(CopyOp copy) {
+  OpBuilder builder(copy);
+  Location loc = copy.getLoc();
+  auto type = cast<MemRefType>(copy.getSource().getType());
+  auto tile = createAlloc(
+      builder, loc,
+      withSpace(MemRefType::get(copy.getTile(), type.getElementType()),
+                gpu::AddressSpace::Workgroup));
+  CopyOp::create(builder, loc, copy.getSource(), copy.getSourceOffsets(), tile,
+                 ValueRange(), copy.getTileAttr(), /*async=*/false,
+                 /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());
+  copy.getSourceMutable().assign(tile);
+  copy.getSourceOffsetsMutable().clear();
+}
+
 /// Leaves no tile op where only scalars may stand, and none that fills an array
 /// in private memory from others: each thread has a whole copy of that.
 static void expandScalarTileOps(gpu::GPUFuncOp kernel) {
   ThreadDependence dependence(kernel.getBody());
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<CopyOp>(op); copy && spreadsElements(copy)) {
+      shareSource(copy);
+      ops.push_back(copy);
+      return;
+    }
     if (!isScalarTileOp(op))
       return;
     bool isInScalars = false;
@@ -430,12 +471,6 @@ private:
     return read;
   }
 
-  static AllocOp createAlloc(OpBuilder &builder, Location loc,
-                             MemRefType type) {
-    return AllocOp::create(builder, loc, type, /*layout=*/nullptr,
-                           /*offset=*/nullptr);
-  }
-
   //===--------------------------------------------------------------------===//
   // Once for the block
   //===--------------------------------------------------------------------===//
@@ -645,11 +680,6 @@ private:
     llvm::append_range(shape, type.getShape());
     return withSpace(MemRefType::get(shape, type.getElementType()),
                      gpu::AddressSpace::Workgroup);
-  }
-
-  static MemRefType withSpace(MemRefType type, gpu::AddressSpace space) {
-    return MemRefType::Builder(type).setMemorySpace(
-        gpu::AddressSpaceAttr::get(type.getContext(), space));
   }
 
   gpu::GPUFuncOp kernel;

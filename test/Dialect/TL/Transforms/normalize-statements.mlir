@@ -328,6 +328,26 @@ gpu.module @elements {
 
 // -----
 
+// Elements of a fragment reach the arrays of all threads through shared memory.
+// CHECK-LABEL: gpu.func @copied_to_an_array
+// CHECK:         %[[TILE:.+]] = tl.alloc : memref<2xf16, #gpu.address_space<workgroup>>
+// CHECK-NEXT:    tl.copy %{{.+}}[%{{.+}}] to %[[TILE]] tile(2)
+// CHECK:         %[[X:.+]] = tl.load %[[TILE]][%c0
+// CHECK:         %[[W:.+]] = arith.extf %[[X]] : f16 to f32
+// CHECK:         tl.store %[[W]], %{{.+}}[%c0{{.*}}] : memref<2xf32, #gpu.address_space<private>>
+// CHECK:         tl.load %[[TILE]][%c1
+// CHECK-NOT:     tl.copy
+gpu.module @copied_to_an_array {
+  gpu.func @copied_to_an_array(%i: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %many = tl.alloc : memref<64xf16, #tl.fragment>
+    %array = tl.alloc : memref<2xf32, #gpu.address_space<private>>
+    tl.copy %many[%i] to %array tile(2) : memref<64xf16, #tl.fragment> to memref<2xf32, #gpu.address_space<private>>
+    gpu.return
+  }
+}
+
+// -----
+
 // An atomic operation of the block is done by one thread. What it found, all
 // threads read where that one left it.
 // CHECK-LABEL: gpu.func @atomic_once
