@@ -1382,12 +1382,29 @@ class _KernelDrawing:
         if array is None:
             return
         self._write(body, array, scope)
+        self._hand_out(body, array, scope)
         index = (const(self._rng.randrange(array.shape[0])),)
         body.append(Assign(array, index, e.value(dtype, scope, 2)))
         anywhere = e.anywhere(array.shape[0], scope)  # outside of it nothing is written
         if e.chance(0.5) and not is_static(anywhere):
             body.append(Assign(array, (anywhere,), e.value(dtype, scope, 1)))
         e.fuzzy.add(array.name)
+
+    def _hand_out(self, body: list[Stmt], array: Buffer, scope: Scope) -> None:
+        """Copies a part of a tile's row to an array, which all threads have then."""
+        count = array.shape[0]
+        tiles = [b for b in self._buffers if b.space in ("shared", "fragment") and self._is_defined(b, scope)]
+        tiles = [b for b in tiles if b.shape[-1] >= count and self._convertible(b.dtype, array.dtype)]
+        if array.dtype in PACKED or not tiles or self._e.chance(0.5):
+            return
+        tile = self._e.pick(tiles)
+        if tile.dtype in PACKED:
+            return
+        lead = len(tile.shape) - 1
+        offsets = tuple(self._slice_offset(room, scope) for room in (*tile.shape[:-1], tile.shape[-1] - count + 1))
+        row = Side(tile, offsets, (*(1,) * lead, count), "region", (*(True,) * lead, False))
+        body.append(Copy(row, self._whole(array)))
+        self._spread_fuzziness(tile, array)
 
     def _thread_statement(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Writes elements of a tile, or of a tensor, by the number of the thread."""
