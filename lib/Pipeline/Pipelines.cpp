@@ -66,6 +66,9 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createJoinContributionsPass());
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());
+  // CuTe DSL has no form for `cp.async` but of whole tiles.
+  if (generator != Generator::CuTeDSL)
+    kernel.addPass(createFindGathersPass());
   kernel.addPass(createUnrollFragmentLoopsPass());
   kernel.addPass(createInferLayoutsPass());
   kernel.addPass(createStageFragmentsPass());

@@ -239,7 +239,9 @@ class Generator:
         for name, constraint in self._definitions.arguments(op, "regions"):
             kind = "variadic" if is_a(constraint, "VariadicRegion") else "one"
             regions.append(Group(python_name(name), kind, ""))
-            out.keywords.append(Parameter(regions[-1].name, "Block" if kind == "one" else "Sequence[Block]"))
+            one = Parameter(regions[-1].name, "Block")
+            any_number = Parameter(regions[-1].name, "Sequence[Block]", "()")
+            out.keywords.append(one if kind == "one" else any_number)
         out.regions = gathered(regions)
 
     # Attributes -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 // A copy marked `bulk` is one instruction per panel, issued by one thread. An
 // asynchronous one is `cp.async` where its pieces are 4 to 16 bytes. An
 // accumulator goes to shared memory by `stmatrix`. Everything else is a
-// parallel loop over the tile.
+// parallel loop over the tile. Where a copy gathers rows, each thread computes
+// where the rows of its pieces begin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -70,6 +72,68 @@ static SmallVector<Value> getPosition(ThreadLowering &lowering,
     position.push_back(value);
   }
   return position;
+}
+
+/// The position of a row that a copy gathers, and whether there is one: null if
+/// there always is.
+struct Row {
+  SmallVector<Value> position;
+  Value exists;
+};
+
+/// Finds the row for all but the last of `coordinates`, by `load`.
+static Row findRow(CopyOp copy, OpBuilder &b, ArrayRef<Value> coordinates,
+                   function_ref<Value(LoadOp)> load) {
+  IRMapping mapping;
+  Block &body = copy.getPlaces().front().front();
+  for (auto [argument, coordinate] :
+       llvm::zip_equal(body.getArguments(), coordinates.drop_back()))
+    mapping.map(argument, coordinate);
+  for (Operation &op : body.without_terminator()) {
+    Operation *clone = b.clone(op, mapping);
+    if (auto read = dyn_cast<LoadOp>(clone))
+      if (Value found = load(read))
+        mapping.map(op.getResult(0), found);
+  }
+  PlacesOp rows = copy.getRows();
+  Row row;
+  for (Value place : rows.getPlace())
+    row.position.push_back(mapping.lookupOrDefault(place));
+  if (rows.getExists())
+    row.exists = mapping.lookupOrDefault(rows.getExists());
+  return row;
+}
+
+/// The position of element `coordinates` of the tile in the source, and whether
+/// it is zero for another reason than that it lies outside: null if not.
+static Row findSource(CopyOp copy, ThreadLowering &lowering,
+                      ArrayRef<Value> coordinates) {
+  if (!copy.isGather())
+    return {getPosition(lowering, getSource(copy), coordinates), Value()};
+  Row row = findRow(copy, lowering.builder, coordinates, [&](LoadOp load) {
+    Value guard = lowering.getInBounds(load.getSource(), load.getIndices());
+    Value found = lowering.load(load.getSource(), load.getIndices(), 1, guard);
+    load.erase();
+    return found;
+  });
+  row.position.back() = lowering.add(row.position.back(), coordinates.back());
+  return row;
+}
+
+/// Positions that tell how wide the pieces of a copy can be which begin at
+/// `coordinates` of the tile: what divides these divides the source's.
+static SmallVector<SmallVector<Value>>
+getSourcesAlike(CopyOp copy, ThreadLowering &lowering,
+                ArrayRef<Value> coordinates) {
+  if (!copy.isGather())
+    return {getPosition(lowering, getSource(copy), coordinates)};
+  // Rows can be any.
+  SmallVector<Value> first(copy.getRows().getPlace().size(),
+                           lowering.getScope().getThread());
+  SmallVector<Value> within = first;
+  first.back() = copy.getRows().getPlace().back();
+  within.back() = coordinates.back();
+  return {first, within};
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,7 +339,9 @@ static FragmentLayout getCopyLayout(CopyOp copy, ThreadLowering &lowering) {
     Side global = isLoad ? getSource(copy) : getTarget(copy);
     // Tile coordinates are multiples of any width, so offsets decide.
     SmallVector<Value> zero(tile.size(), lowering.index(0));
-    SmallVector<Value> position = getPosition(lowering, global, zero);
+    SmallVector<Value> position =
+        copy.isGather() ? getSourcesAlike(copy, lowering, zero).front()
+                        : getPosition(lowering, global, zero);
     // Rows other than the first move by the row stride: one stands for all.
     for (Value &index :
          MutableArrayRef(position).drop_back(position.empty() ? 0 : 1))
@@ -308,9 +374,11 @@ static int64_t getPieceWidth(CopyOp copy, ThreadLowering &lowering,
   for (int64_t value = 0; value < layout.numValues(); value += width) {
     SmallVector<Value> coordinates =
         getCoordinates(lowering, base, layout.valueOffset(value));
-    for (const Side &side : {getSource(copy), getTarget(copy)})
-      width = lowering.getAccessWidth(
-          side.buffer, getPosition(lowering, side, coordinates), width);
+    for (ArrayRef<Value> from : getSourcesAlike(copy, lowering, coordinates))
+      width = lowering.getAccessWidth(copy.getSource(), from, width);
+    width = lowering.getAccessWidth(
+        copy.getTarget(), getPosition(lowering, getTarget(copy), coordinates),
+        width);
   }
   return width;
 }
@@ -350,12 +418,14 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
   for (int64_t value = 0; value < rounds.getNumValues(); value += width) {
     SmallVector<Value> coordinates =
         getCoordinates(lowering, base, layout.valueOffset(value));
-    SmallVector<Value> from =
-        getPosition(lowering, getSource(copy), coordinates);
+    auto [from, exists] = findSource(copy, lowering, coordinates);
     SmallVector<Value> to = getPosition(lowering, getTarget(copy), coordinates);
     // A size of zero reads nothing and writes zeros.
     Value size;
-    if (Value inside = lowering.getInBounds(source, from))
+    Value inside = lowering.getInBounds(source, from);
+    if (exists)
+      inside = inside ? arith::AndIOp::create(b, loc, inside, exists) : exists;
+    if (inside)
       size = arith::SelectOp::create(
           b, loc, inside, lowering.i32(width * bytes), lowering.i32(0));
     NVVM::CpAsyncOp::create(
@@ -447,6 +517,33 @@ static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {
 // By threads
 //===----------------------------------------------------------------------===//
 
+/// The element of the source for `coordinates` of the tile, in a parallel loop.
+static Value loadElement(CopyOp copy, ThreadLowering &lowering,
+                         ArrayRef<Value> coordinates) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value source = copy.getSource();
+  if (!copy.isGather())
+    return LoadOp::create(b, loc, source,
+                          getPosition(lowering, getSource(copy), coordinates));
+  Row row = findRow(copy, b, coordinates, [](LoadOp) { return Value(); });
+  row.position.back() =
+      arith::AddIOp::create(b, loc, row.position.back(), coordinates.back());
+  if (!row.exists)
+    return LoadOp::create(b, loc, source, row.position);
+  Type element = cast<MemRefType>(source.getType()).getElementType();
+  auto branch = scf::IfOp::create(b, loc, element, row.exists,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard saved(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value found = LoadOp::create(b, loc, source, row.position);
+  scf::YieldOp::create(b, loc, found);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  scf::YieldOp::create(b, loc, zero);
+  return branch.getResult(0);
+}
+
 /// Writes the copy as a parallel loop and lowers that.
 static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
@@ -469,8 +566,7 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
     OpBuilder::InsertionGuard saved(b);
     b.setInsertionPointToStart(&loop.getBody().front());
     SmallVector<Value> coordinates(loop.getBody().getArguments());
-    Value value = LoadOp::create(
-        b, loc, source, getPosition(lowering, getSource(copy), coordinates));
+    Value value = loadElement(copy, lowering, coordinates);
     value = convertElement(b, loc, value,
                            cast<MemRefType>(target.getType()).getElementType());
     StoreOp::create(b, loc, value, target,

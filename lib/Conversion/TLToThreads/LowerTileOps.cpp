@@ -551,13 +551,15 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
   });
 }
 
-/// The ops to lower, in program order, without those inside a parallel loop.
+/// The ops to lower, in program order, without those inside a parallel loop or
+/// of the places of a copy.
 static SmallVector<Operation *> collectOps(gpu::GPUFuncOp kernel) {
   SmallVector<Operation *> ops;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<ThreadLoweringOpInterface>(op))
       ops.push_back(op);
-    return isa<ParallelOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    return isa<CopyOp, ParallelOp>(op) ? WalkResult::skip()
+                                       : WalkResult::advance();
   });
   return ops;
 }

@@ -68,6 +68,8 @@ static bool beginsInside(ValueRange offsets, int64_t columns) {
 /// starts at column -1 or 1 instead of -4, 0 or 4, and a store that starts
 /// before its tensor in any dimension.
 static const char *refusePlace(CopyOp copy) {
+  if (copy.isGather())
+    return "it gathers rows";
   bool load = isInSpace(copy.getSource(), Space::Global);
   Value global = getGlobal(copy);
   ValueRange offsets = load ? copy.getSourceOffsets() : copy.getTargetOffsets();

@@ -34,6 +34,7 @@
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -96,6 +97,14 @@ LogicalResult tl::collectOffsetOps(CopyOp copy, PipelinedOp loop,
                                    SetVector<Operation *> &ops) {
   SetVector<Value> worklist;
   worklist.insert_range(copy.getSourceOffsets());
+  for (Region &places : copy.getPlaces()) {
+    getUsedValuesDefinedAbove(places, worklist);
+    bool stays = llvm::all_of(places.front(), [&](Operation &op) {
+      return !isa<LoadOp>(op) || readsWhatStays(&op, loop);
+    });
+    if (!stays)
+      return failure();
+  }
   for (size_t i = 0; i < worklist.size(); ++i) {
     Operation *op = worklist[i].getDefiningOp();
     if (!op || !loop->isProperAncestor(op))

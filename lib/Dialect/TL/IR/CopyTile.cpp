@@ -40,9 +40,16 @@ CopyLoops CopyLoops::of(CopyOp copy) {
   ArrayRef<int64_t> tile = copy.getTile();
   int64_t sourceRank = getRank(copy.getSource());
   int64_t targetRank = getRank(copy.getTarget());
+  CopyLoops loops;
+  if (copy.isGather()) {
+    loops.extents = llvm::to_vector(tile);
+    loops.target = llvm::to_vector(llvm::seq<int64_t>(0, targetRank));
+    loops.source.assign(targetRank, -1);
+    loops.source.back() = sourceRank - 1;
+    return loops;
+  }
   SmallVector<int64_t> ofSource = getKeptDims(tile, sourceRank);
   SmallVector<int64_t> ofTarget = getKeptDims(tile, targetRank);
-  CopyLoops loops;
   for (auto [inSource, dim] : llvm::enumerate(ofSource)) {
     const int64_t *found = llvm::find(ofTarget, dim);
     if (found == ofTarget.end())

@@ -285,8 +285,14 @@ void CopyOp::getEvents(SmallVectorImpl<Event> &events) {
     tile.owners = getCopyOwners(*this, loops);
     return tile;
   };
-  read.footprint = footprint(getSource(), getSourceOffsets(), loops.source);
+  read.footprint =
+      isGather() ? getWholeFootprint(cast<MemRefType>(getSource().getType()))
+                 : footprint(getSource(), getSourceOffsets(), loops.source);
   write.footprint = footprint(getTarget(), getTargetOffsets(), loops.target);
+  for (Value table : getTables())
+    events.push_back(Access{
+        .buffer = table,
+        .footprint = getWholeFootprint(cast<MemRefType>(table.getType()))});
   bool isStore = getBulk() && isInSpace(getSource(), Space::Shared);
   for (Access *access : {&read, &write}) {
     if (getBulk()) {

@@ -68,6 +68,8 @@ static Type elementType(Value buffer) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CopyOp::emitScalarLoops(OpBuilder &builder) {
+  if (isGather())
+    return failure();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*this);
   Location loc = getLoc();

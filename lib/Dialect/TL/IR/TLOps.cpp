@@ -724,14 +724,63 @@ static LogicalResult verifyAhead(CopyOp op) {
   return success();
 }
 
+PlacesOp CopyOp::getRows() {
+  return cast<PlacesOp>(getPlaces().front().front().getTerminator());
+}
+
+SmallVector<Value> CopyOp::getTables() {
+  SmallVector<Value> tables;
+  for (Region &places : getPlaces())
+    places.walk([&](LoadOp load) { tables.push_back(load.getSource()); });
+  return tables;
+}
+
+/// Checks a copy that gathers rows (C9).
+static LogicalResult verifyGather(CopyOp op) {
+  auto source = cast<MemRefType>(op.getSource().getType());
+  auto target = cast<MemRefType>(op.getTarget().getType());
+  if (op.getPlaces().size() > 1 || getSpace(source) != Space::Global ||
+      getSpace(target) != Space::Shared ||
+      source.getElementType() != target.getElementType() ||
+      source.getRank() == 0 || !op.getSourceOffsets().empty() ||
+      !op.getTargetOffsets().empty() ||
+      target.getRank() != static_cast<int64_t>(op.getTile().size()) ||
+      op.getBulk() || op.getAccumulate())
+    return op.emitOpError("with `places` expects a source in device memory, a "
+                          "target in workgroup memory of the same element "
+                          "type and of the tile's dimensions, no offsets, and "
+                          "neither `bulk` nor `accumulate`");
+  Block &body = op.getPlaces().front().front();
+  auto rows = dyn_cast<PlacesOp>(body.back());
+  bool hasIndices =
+      body.getNumArguments() + 1 == op.getTile().size() &&
+      llvm::all_of(body.getArgumentTypes(), [](Type t) { return t.isIndex(); });
+  if (!rows || !hasIndices ||
+      static_cast<int64_t>(rows.getPlace().size()) != source.getRank())
+    return op.emitOpError("with `places` expects a block of an index for each "
+                          "dimension of the tile but the last, which ends in "
+                          "`tl.places` for all dimensions of the source");
+  for (Operation &inner : body) {
+    auto load = dyn_cast<LoadOp>(inner);
+    if (load ? !isInSpace(load.getSource(), Space::Global)
+             : inner.getNumRegions() != 0 || !isPure(&inner))
+      return inner.emitOpError("is not arithmetic, nor reads device memory, as "
+                               "all has to in the `places` of a copy");
+  }
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto target = cast<MemRefType>(getTarget().getType());
   if (llvm::any_of(getTile(), [](int64_t extent) { return extent < 1; })) // C2
     return emitOpError("expects positive tile extents, got ")
            << shapeText(getTile());
-  if (failed(verifyCopySide(*this, getSource(), getSourceOffsets().size(),
-                            "source")) ||
+  if (isGather() && failed(verifyGather(*this))) // C9
+    return failure();
+  if ((!isGather() &&
+       failed(verifyCopySide(*this, getSource(), getSourceOffsets().size(),
+                             "source"))) ||
       failed(verifyCopySide(*this, getTarget(), getTargetOffsets().size(),
                             "target")))
     return failure();
@@ -739,8 +788,9 @@ LogicalResult CopyOp::verify() {
   bool isWhole = rank <= source.getRank() && rank <= target.getRank();
   bool isInFragments = getSpace(source) == Space::Fragment &&
                        getSpace(target) == Space::Fragment;
-  if (!isWhole && (isInFragments ||
-                   rank > std::max(source.getRank(), target.getRank()))) // C2
+  if (!isGather() && !isWhole &&
+      (isInFragments ||
+       rank > std::max(source.getRank(), target.getRank()))) // C2
     return emitOpError("expects ")
            << (isInFragments ? "both fragments" : "one side")
            << " to have all of the tile's " << rank << " dimensions";

@@ -641,7 +641,7 @@ void KernelChecks::answerCopy(CopyOp copy, const Question &question) {
                     getTargetTile(copy));
   // What was not written stays so where it is copied to.
   CopyOp::create(builder, loc, sourceShadow, copy.getSourceOffsets(), shadow,
-                 copy.getTargetOffsets(), copy.getTile(), /*async=*/false,
+                 copy.getTargetOffsets(), copy.getTileAttr(), /*async=*/false,
                  /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());
 }
 

@@ -344,11 +344,15 @@ private:
           llvm::map_to_vector(copy.getSourceOffsets(), [&](Value value) {
             return mapping.lookupOrDefault(value);
           });
-      CopyOp::create(builder, copy.getLoc(), copy.getSource(), offsets,
-                     slotOf(copy.getTarget(), slot), ValueRange(),
-                     copy.getTileAttr(), /*async=*/true, isBulk,
-                     /*barrier=*/Value(), /*barrierIndex=*/Value(),
-                     /*accumulate=*/false, copy.getMulticast());
+      OperationState state(copy.getLoc(), CopyOp::getOperationName());
+      CopyOp::build(builder, state, copy.getSource(), offsets,
+                    slotOf(copy.getTarget(), slot), ValueRange(),
+                    copy.getTileAttr(), /*async=*/true, isBulk,
+                    /*barrier=*/Value(), /*barrierIndex=*/Value(),
+                    /*accumulate=*/false, copy.getMulticast());
+      for (Region &places : copy.getPlaces())
+        places.cloneInto(state.addRegion(), mapping);
+      builder.create(state);
     }
   }
 

@@ -51,7 +51,8 @@ static void widenOperand(GemmOp gemm, bool ofB, gpu::GPUFuncOp kernel) {
       place.push_back(
           arith::ConstantIndexOp::create(builder, gemm->getLoc(), first));
   CopyOp::create(builder, gemm->getLoc(), ofB ? gemm.getB() : gemm.getA(),
-                 place, tile, ValueRange(), type.getShape(), /*async=*/false,
+                 place, tile, ValueRange(),
+                 builder.getDenseI64ArrayAttr(type.getShape()), /*async=*/false,
                  /*bulk=*/false, /*barrier=*/Value(), /*barrierIndex=*/Value());
   gemm.setOperand(ofB, tile);
 }

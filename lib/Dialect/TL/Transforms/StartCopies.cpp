@@ -38,6 +38,7 @@
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -78,15 +79,18 @@ static bool mayComeBefore(CopyOp copy, Operation *op) {
     return true;
   if (!isa<CopyOp, FillOp, GemmOp, ReduceOp, ParallelOp, LoadOp, AllocOp>(op))
     return false;
-  Value source = getBuffer(copy.getSource());
+  SmallVector<Value> sources = {getBuffer(copy.getSource())};
+  for (Value table : copy.getTables())
+    sources.push_back(getBuffer(table));
   Value target = getBuffer(copy.getTarget());
   WalkResult result = op->walk([&](Operation *nested) {
     for (Value operand : nested->getOperands()) {
       if (!isa<MemRefType>(operand.getType()))
         continue;
       Value buffer = getBuffer(operand);
-      if (buffer == target ||
-          (mayBeSame(buffer, source) && !onlyReads(nested, operand)))
+      bool isRead = llvm::any_of(
+          sources, [&](Value source) { return mayBeSame(buffer, source); });
+      if (buffer == target || (isRead && !onlyReads(nested, operand)))
         return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -98,7 +102,9 @@ static bool mayComeBefore(CopyOp copy, Operation *op) {
 /// stands above it in its block, if nobody can tell.
 static void moveUp(CopyOp copy, Operation *before) {
   SetVector<Operation *> needed;
-  SmallVector<Value> worklist(copy->getOperands());
+  SetVector<Value> used(copy->operand_begin(), copy->operand_end());
+  getUsedValuesDefinedAbove(copy->getRegions(), used);
+  SmallVector<Value> worklist = used.takeVector();
   while (!worklist.empty()) {
     Operation *op = worklist.pop_back_val().getDefiningOp();
     if (!op || op->getBlock() != copy->getBlock() ||

@@ -31,7 +31,9 @@ llvm::SmallVector<int64_t> getTargetTile(CopyOp copy);
 /// The tile without what a side leaves out: what loops over it run over.
 struct CopyLoops {
   llvm::SmallVector<int64_t> extents;
-  llvm::SmallVector<int64_t> source; ///< which dimension of the source each is
+  /// Which dimension of the source each is; negative for those that the places
+  /// of a gather are computed of.
+  llvm::SmallVector<int64_t> source;
   llvm::SmallVector<int64_t> target; ///< which dimension of the target each is
 
   static CopyLoops of(CopyOp copy);

@@ -363,6 +363,20 @@ def TL_AtomicOp : TL_Op<"atomic", [AttrSizedOperandSegments,
 // Tile ops
 //===----------------------------------------------------------------------===//
 
+def TL_PlacesOp : TL_Op<"places", [Pure, Terminator, HasParent<"CopyOp">, AttrSizedOperandSegments]> {
+  let summary = "where a row that a copy gathers begins";
+  let description = [{
+    Ends the region of a `tl.copy` that gathers rows: `place` is the element of the source with which
+    the row begins, and with `if` there is a row where `exists` holds.
+
+    ```mlir
+    tl.places %batch, %row, %c0 if %valid
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$place, Optional<I1>:$exists);
+  let assemblyFormat = "$place (`if` $exists^)? attr-dict";
+}
+
 def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
   let summary = "copy a tile between memory spaces";
   let description = [{
@@ -404,6 +418,11 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     that tf32 has, as `wgmma` needs it: nothing but factors of `tl.gemm` by `wgmma`
     is read of such a tile, which `tl-verify-sync` proves.
 
+    With `places` the copy gathers rows: the region computes, for all indices of the
+    tile but the last, where in the source the row begins (`tl.places`), and whether
+    there is one; without one the row is zero. It may read tensors.
+
+    `tl-find-gathers` makes such copies.
     `tl-assign-stages` marks the copies of a `tl.pipelined` that run ahead,
     `tl-mark-bulk-stores` makes stores `bulk`, `tl-expand-pipeline` makes the
     copies of a `tl.pipe` `async`, and `tl-round-factors` decides on `round_tf32`.
@@ -417,7 +436,12 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     workgroup memory and a target in device memory of the same element type,
     one that the engine adds: f32, f16, bf16 or i32; (C7) `multicast` needs a source in device
     memory and a target in workgroup memory of the same element type; (C8) `round_tf32`
-    needs `bulk`, a source in device memory and a target in workgroup memory, both of f32.
+    needs `bulk`, a source in device memory and a target in workgroup memory, both of f32;
+    (C9) `places` needs a source in device memory and a target in workgroup memory of the
+    same element type, both without offsets, a tile of all dimensions of the target, and
+    neither `bulk` nor `accumulate`; its block has an index for each dimension of the tile
+    but the last, and ends in `tl.places`, with a place for each dimension of the source;
+    what it does beside is arithmetic and `tl.load` of device memory.
 
     ```mlir
     tl.copy %A[%r, %c] to %As tile(128, 64) : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -428,9 +452,27 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     DenseI64ArrayAttr:$tile, UnitAttr:$async, UnitAttr:$bulk,
     Optional<AnyMemRef>:$barrier, Optional<Index>:$barrierIndex,
     UnitAttr:$accumulate, UnitAttr:$multicast, UnitAttr:$roundTF32);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$places);
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$sourceOffsets,
+    "::mlir::Value":$target, "::mlir::ValueRange":$targetOffsets,
+    "::mlir::DenseI64ArrayAttr":$tile, "bool":$async, "bool":$bulk, "::mlir::Value":$barrier,
+    "::mlir::Value":$barrierIndex, CArg<"bool", "false">:$accumulate,
+    CArg<"bool", "false">:$multicast), [{
+      build($_builder, $_state, source, sourceOffsets, target, targetOffsets, tile, async,
+            bulk, barrier, barrierIndex, accumulate, multicast, /*roundTF32=*/false,
+            /*placesCount=*/0);
+    }]>];
+  let extraClassDeclaration = [{
+    /// Whether it gathers rows.
+    bool isGather() { return !getPlaces().empty(); }
+    /// Where the rows of a gather begin.
+    PlacesOp getRows();
+    /// The tensors that a gather reads to find its rows.
+    ::llvm::SmallVector<::mlir::Value> getTables();
+  }];
   let assemblyFormat = [{
     $source (`[` $sourceOffsets^ `]`)? `to` $target (`[` $targetOffsets^ `]`)?
-    `tile` `` custom<Extents>($tile) (`async` $async^)? (`bulk` $bulk^)?
+    `tile` `` custom<Extents>($tile) (`places` $places^)? (`async` $async^)? (`bulk` $bulk^)?
     (`accumulate` $accumulate^)? (`multicast` $multicast^)? (`round_tf32` $roundTF32^)? (`barrier` `(` $barrier^ `[` $barrierIndex `]` `:` type($barrier) `)`)?
     attr-dict `:` type($source) `to` type($target)
   }];

@@ -269,6 +269,20 @@ def JoinContributionsPass : Pass<"tl-join-contributions", "::mlir::gpu::GPUModul
   }];
 }
 
+def FindGathersPass : Pass<"tl-find-gathers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "make copies of loops that copy rows";
+  let description = [{
+    A `tl.parallel` that stores elements of a tensor to all of a shared tile, or of the
+    part that begins at zero, becomes a `tl.copy` with `places`: if its last index goes
+    along the rows of the tensor, and the kernel writes nothing of what the loop reads.
+    Where a condition does not hold the loop may store zero. Not if pieces of rows would
+    be smaller than 4 bytes.
+
+    Requires a target, and does nothing on one without `cp.async`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def UnrollFragmentLoopsPass : Pass<"tl-unroll-fragment-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "write out short loops whose index picks a part of a fragment";
   let description = [{
