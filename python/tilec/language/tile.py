@@ -721,10 +721,15 @@ def im2col(
     high, wide = results(height), results(width)
     with Parallel(rows, columns) as (i, j):
         position = binary("add", binary("mul", nhw_step, rows), i)
-        weight = binary("add", binary("mul", c_step, columns), j)
         area = binary("mul", high, wide)
         inside = binary("mod", position, area)
-        tap = binary("floordiv", weight, channels)
+        first = binary("mul", c_step, columns)
+        if isinstance(channels, int) and channels % columns == 0:  # a tile has one tap, and its channels are in a row
+            tap = binary("floordiv", first, channels)
+            channel = binary("add", binary("mod", first, channels), j)
+        else:
+            weight = binary("add", first, j)
+            tap, channel = binary("floordiv", weight, channels), binary("mod", weight, channels)
 
         def along(place: Any, step: Any) -> Any:
             moved = binary("add", binary("mul", place, stride), binary("mul", step, dilation))
@@ -740,7 +745,7 @@ def im2col(
             inside_image = binary("and", inside_image, within)
         target = _element(to, shape, (i, j))
         with If(inside_image):
-            index = (image, y, x, binary("mod", weight, channels))
+            index = (image, y, x, channel)
             to.buffer[target] = img[tuple(Expr(index_value(n)) for n in index)]
         with Else():
             to.buffer[target] = 0
