@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from cases import Case
+from clocks import GpuClock, HostClock
 
 import tilec
 from tilec import targets
@@ -59,7 +60,7 @@ def find(target: str) -> Device:
     return Gpu(target)
 
 
-class Host:
+class Host(HostClock):
     """The CPU, beside NumPy's reference in double precision."""
 
     def __init__(self) -> None:
@@ -74,14 +75,6 @@ class Host:
             return case.reference(*(a if a.dtype.kind in "iub" else a.astype(np.float64) for a in arrays))
 
         return {"numpy": numpy}
-
-    def between(self, run: Callable[[], Any]) -> float:
-        start = time.perf_counter()
-        run()
-        return time.perf_counter() - start
-
-    def capture(self, run: Callable[[], Any]) -> Callable[[], Any]:
-        raise RuntimeError("a CPU has no graphs")
 
     def difference(self, found: Sequence[Any], expected: Sequence[Any]) -> float:
         return max(_largest(np.abs(a.astype(np.float64) - b), np.abs(b)) for a, b in _pairs(found, expected))
@@ -105,7 +98,7 @@ def _largest(error: Any, size: Any) -> float:
     return float(error.max() / max(float(size.max()), 1e-30))
 
 
-class Gpu:
+class Gpu(GpuClock):
     """The current GPU of PyTorch, beside the peers that a case names."""
 
     def __init__(self, target: str) -> None:
@@ -120,36 +113,6 @@ class Gpu:
 
     def peers(self, case: Case) -> Mapping[str, Callable[..., Any]]:
         return case.peers
-
-    def between(self, run: Callable[[], Any]) -> float:
-        import torch
-
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        run()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * 1e-3
-
-    def capture(self, run: Callable[[], Any]) -> Callable[[], Any]:
-        import torch
-
-        # What waits for the GPU is found before: a capture that breaks off leaves the allocator of PyTorch before 2.12
-        # unfit for all further ones.
-        torch.cuda.set_sync_debug_mode("error")
-        try:
-            run()
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
-        graph = torch.cuda.CUDAGraph()
-        try:
-            # A capture that fails may leave its own stream as the current one; the outer context takes it back.
-            with torch.cuda.stream(torch.cuda.current_stream()), torch.cuda.graph(graph):
-                run()
-        except RuntimeError:
-            torch.cuda.synchronize()
-            raise
-        return graph.replay
 
     def difference(self, found: Sequence[Any], expected: Sequence[Any]) -> float:
         pairs = [(a.double(), b.double()) for a, b in _pairs(found, expected)]

@@ -64,7 +64,15 @@ def runnable(clock: Clock, contenders: Mapping[str, Calls], notes: list[str]) ->
     return seconds
 
 
-def timers(clock: Clock, contenders: Mapping[str, Calls], seconds: Mapping[str, float]) -> tuple[dict[str, Timer], str]:
+def timers(
+    clock: Clock,
+    contenders: Mapping[str, Calls],
+    seconds: Mapping[str, float],
+    *,
+    span: float = SPAN,
+    most: int | None = None,
+    refused: str = "",
+) -> tuple[dict[str, Timer], str]:
     """Returns a function for each contender that returns the seconds of a call, and whether graphs launch them.
 
     Either graphs launch all contenders or none, so that what the host needs counts for all or for none. None do where
@@ -72,21 +80,23 @@ def timers(clock: Clock, contenders: Mapping[str, Calls], seconds: Mapping[str, 
 
     - `contenders`: calls that make one sample together, each with arguments of its own.
     - `seconds`: what `runnable` said.
+    - `span`: seconds that each sample takes at least, unless that took more than `most` repetitions.
+    - `refused`: why graphs must not launch them, if they must not: what is compared elsewhere cannot be captured.
     """
     if not seconds:
         return {}, "no"
     chosen: dict[str, Timer] = {}
-    graph = "yes"
+    graph = f"no: {refused}" if refused else "yes"
     if min(seconds.values()) >= CAPTURED:
         graph = "no: every call is long"
     for name in seconds if graph == "yes" else ():
         try:
-            chosen[name] = _captured(clock, contenders[name])
+            chosen[name] = _captured(clock, contenders[name], span, most)
         except RuntimeError as error:
             graph = f"no: {name}: {brief(error)}"
             break
     if graph != "yes":
-        chosen = {name: _launched(clock, contenders[name], each) for name, each in seconds.items()}
+        chosen = {name: _launched(clock, contenders[name], each, span, most) for name, each in seconds.items()}
     return chosen, graph
 
 
@@ -104,26 +114,27 @@ def _all(calls: Calls) -> Callable[[], Any]:
     return lambda: [call() for call in calls]
 
 
-def _captured(clock: Clock, calls: Calls) -> Timer:
+def _captured(clock: Clock, calls: Calls, span: float, most: int | None) -> Timer:
     """Returns the timer of a graph, of as many calls as a sample takes: between two graphs the device is idle."""
     once = clock.capture(_all(calls))
     once()
     seconds = min(clock.between(once) for _ in range(5))
-    repeat = _repeats(seconds)
+    repeat = _repeats(seconds, span, most)
     run = clock.capture(_again(_all(calls), repeat))
     run()
     return lambda: clock.between(run) / (repeat * len(calls))
 
 
-def _launched(clock: Clock, calls: Calls, seconds: float) -> Timer:
+def _launched(clock: Clock, calls: Calls, seconds: float, span: float, most: int | None) -> Timer:
     """Returns the timer of calls that take so many seconds each, launched by the host."""
-    repeat = _repeats(seconds * len(calls))
+    repeat = _repeats(seconds * len(calls), span, most)
     run = _again(_all(calls), repeat)
     return lambda: clock.between(run) / (repeat * len(calls))
 
 
-def _repeats(seconds: float) -> int:
-    return max(1, math.ceil(SPAN / max(seconds, 1e-7)))
+def _repeats(seconds: float, span: float, most: int | None) -> int:
+    enough = max(1, math.ceil(span / max(seconds, 1e-7)))
+    return enough if most is None else min(enough, most)
 
 
 def _again(run: Callable[[], Any], repeat: int) -> Callable[[], None]:
