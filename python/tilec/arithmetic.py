@@ -632,8 +632,10 @@ def common_type(left: Any, right: Any) -> DType:
 def negative(value: Any) -> Any:
     """Returns `-value`."""
     number = simplify(value)
-    if not isinstance(number, Expr) or number.const is not None or not number.dtype.is_float:
+    if not isinstance(number, Expr) or not number.dtype.is_float:
         return binary("sub", 0, number)
+    if number.const is not None:
+        return expr(-number.const, number.dtype)
     if has_few_bits(number.dtype):
         return exactly(negative, number)
     dtype = _arithmetic_type("sub", number.dtype)

@@ -190,7 +190,8 @@ def _emit_cast(number: Expr, target: DType) -> Expr:
         return _typed("Expr", cast(cast(number, dtypes.float32), target))
     if source.is_float and target.is_float and source.bits == target.bits:
         return _typed("Expr", cast(cast(number, dtypes.float32), target))  # which holds both
-    if source is dtypes.index and not target.is_integer:
+    if source is dtypes.index and (not target.is_integer or target.bits < 32):
+        # MLIR takes an index that is cast to fewer bits and back for itself.
         number = _typed("Expr", cast(number, dtypes.int32))
         source = number.dtype
     if source.is_float and target.is_float and target.bits == 8:

@@ -264,6 +264,28 @@ def had_by_all(a):
     return b
 
 
+@T.prim_func
+def found(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=32):
+        tile = T.alloc_fragment((8, 16), "int32")
+        for i, j in T.Parallel(8, 16):
+            tile[i, j] = A[i * 16 + j]
+        greatest, places = T.alloc_local((8,), "int32"), T.alloc_local((8,), "int32")
+        turned = T.alloc_local((16, 8), "int32")
+        T.fill(greatest, 5)
+        T.reduce_max(tile, greatest, dim=1, clear=False)
+        T.reduce_argmax(tile, places, dim=1)
+        T.transpose(tile, turned)
+        for i in T.Parallel(128):
+            B[i] = greatest[i % 8] + places[i % 8] * 3 + turned[i % 16, i // 16] * 7
+
+
+def found_by_all(a):
+    b, i, tile = np.zeros(1024, np.int32), np.arange(128), a[:128].reshape(8, 16)
+    b[:128] = np.maximum(tile.max(1), 5)[i % 8] + tile.argmax(1)[i % 8] * 3 + tile.T[i % 16, i // 16] * 7
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -274,6 +296,7 @@ CASES = {
     "loops_of_threads": (loops, looped),
     "what_is_outside_of_an_array_is_not_written": (beyond, kept_inside),
     "elements_of_a_fragment_in_arrays": (handed_out, had_by_all),
+    "what_is_found_in_a_fragment_in_arrays": (found, found_by_all),
     "parts_outside_of_an_array_are_not_written": (parts_beyond, parts_inside),
 }
 """By what they show (semantics S3, S4, P3, M2)."""

@@ -560,3 +560,41 @@ def test_the_half_of_a_maximum_is_itself(run):
     b = np.full(32, 99, np.uint8)
     run(program, a, b)
     np.testing.assert_array_equal(b, abs(a[0]))
+
+
+def test_the_negative_of_a_constant(run):
+    """A float has a negative zero, and floats of 8 bits have no difference to compute it by."""
+    a = np.zeros(8, "float32")
+    for name in ("float32", "float16", "float8_e4m3", "float8_e5m2"):
+        for number in (0.0, 1.0, -2.0):
+            found = evaluate(
+                run, lambda x, n=number, t=name: T.cast(-T.cast(n, t), "float32") + x * 0, a, out="float32"
+            )
+            np.testing.assert_array_equal(found, np.full(8, -number, "float32"))
+    zero = evaluate(run, lambda x: 1 / -T.cast(0.0, "float32"), a, out="float32")
+    np.testing.assert_array_equal(zero, np.full(8, -np.inf, "float32"))
+
+
+def test_an_index_of_fewer_bits(run):
+    """MLIR folds `index_cast` to fewer bits and back to nothing; an index wraps in between."""
+
+    def kernel(function):
+        @T.prim_func
+        def f(A: T.Tensor((200,), "int64"), B: T.Tensor((2, 200), "int64")):
+            with T.Kernel(2, threads=32) as b:
+                for i in T.Parallel(200):
+                    B[b, i] = T.cast(function(i, b, A), "int64")
+
+        return f
+
+    a, i = np.arange(200, dtype="int64"), np.arange(200)
+    for function, exact in (
+        (lambda i, b, A: T.cast(i, "int8") + b, lambda b: i.astype("int8").astype("int64") + b),
+        (lambda i, b, A: T.cast(i * 1000, "int16") + b, lambda b: (i * 1000).astype("int16").astype("int64") + b),
+        (lambda i, b, A: T.if_then_else(T.cast(i, "int8") < b, 1, 0), lambda b: i.astype("int8") < b),
+        (lambda i, b, A: A[T.cast(i, "int8")], lambda b: np.where(i < 128, i, 0)),
+        (lambda i, b, A: T.cast(T.cast(i, "int8"), "int32") + b, lambda b: i.astype("int8").astype("int64") + b),
+    ):
+        found = np.full((2, 200), -1, "int64")
+        run(kernel(function), a, found)
+        np.testing.assert_array_equal(found, [exact(0), exact(1)])

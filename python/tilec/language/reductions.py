@@ -154,6 +154,13 @@ def reduce(
         else:
             tile.copy(wide, target.region)
         return
+    if target.buffer.space == "local" and source.buffer.space != "local":
+        made = alloc(target.shape or (1,), target.dtype, "fragment")
+        if not clear:
+            tile.copy(target.region, made)
+        reduce(buffer, made, reduce_type, dim, clear, nan_propagate=nan_propagate)
+        tile.copy(made, target.region)
+        return
     if isinstance(source.dtype, dtypes.Format):
         source = _Box(_converted(source, _computed(source.dtype, target.dtype)), "T.reduce")
     if reduce_type not in _PLACES and _is_widening(source.dtype, target.dtype):

@@ -659,6 +659,11 @@ def transpose(src: Any, dst: Any, annotations: dict[str, Any] | None = None) -> 
         made = alloc(tile, from_.buffer.dtype, "fragment")
         copy(from_, made)
         from_ = _side(made)
+    if to.buffer.space == "local":
+        made = alloc(other, to.buffer.dtype, "fragment")
+        transpose(from_, made)
+        copy(made, to)
+        return
     to.buffer.mark_written()
     with Parallel(*tile) as (*outer, i, j):
         to.buffer[region_element(to, (*outer, j, i))] = from_.buffer[region_element(from_, (*outer, i, j))]

@@ -188,6 +188,8 @@ class Expressions:
             a = scaled(a, 100_000_007 if large else self.rng.randint(2, 9))  # coordinates wrap at 32 bits (I1)
         if len(known) > 1 and self.chance(0.4):
             a = Binary(self.pick("+-"), a, self.pick(known).name)
+        if self.chance(0.1):  # an index of fewer bits is another one
+            a = Binary("+", self._as_index(Cast(self.pick(("int8", "int16")), a)), self.pick(known).name)
         return added(a, self.rng.randint(-9, 9)) if self.chance(0.5) else a
 
     @staticmethod

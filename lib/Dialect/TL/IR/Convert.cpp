@@ -156,8 +156,13 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   Type type = withElement(value.getType(), to);
 
   // `arith` converts between `index` and floats, or `i1`, only by way of an
-  // integer.
+  // integer, and its folds take an index that is cast to fewer bits and back
+  // for itself.
   Type i64 = builder.getI64Type();
+  if (from.isIndex() && to.isInteger() && to.getIntOrFloatBitWidth() < 32)
+    return convertElement(
+        builder, loc,
+        convertElement(builder, loc, value, builder.getI32Type()), to);
   if (from.isIndex() && (isa<FloatType>(to) || to.isInteger(1)))
     return convertElement(builder, loc,
                           convertElement(builder, loc, value, i64), to);

@@ -152,18 +152,17 @@ def _split(pass_configs: Mapping[Any, Any] | None, compile_flags: Any) -> tuple[
 def with_source_flags(
     function: PrimFunc, pass_configs: Mapping[Any, Any] | None, compile_flags: Any = None
 ) -> PrimFunc:
-    """Returns the program with options of nvcc for its kernels in CUDA C++ that have none of their own."""
+    """Returns the program with options of nvcc for its kernels in CUDA C++ that have none of their own.
+
+    Tiles are compiled from no text, which options such as `-D` could mean something to.
+    """
     choosing, _ = _split(pass_configs, compile_flags)
     if not choosing:
         return function
     made = function.with_source_flags(*_without_folders(choosing))
     if made is None:
-        raise ArgumentError(
-            f"`{function.name}` has no kernel in CUDA C++ that takes {quoted(choosing)}: options such as `-D` are for "
-            f"`T.CUDASourceCodeKernel`",
-            location=here(),
-        )
-    return made
+        _warn(choosing, why="; they are for `T.CUDASourceCodeKernel`, and there is none")
+    return made or function
 
 
 _FOLDERS = ("-isystem", "--include-path", "-I")

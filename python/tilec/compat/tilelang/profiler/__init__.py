@@ -5,10 +5,10 @@ from __future__ import annotations
 from ....errors import ArgumentError, quoted
 from ....profiler import Profiler as _Profiler
 from ....supply import TensorSupplyType as TensorSupplyType
-from ....supply import concrete_shape, from_storage, supply, to_storage
+from ....supply import concrete_shape, from_storage, to_storage
 from ....typed import TYPE_CHECKING
 from ....types import Symbol, TensorType, as_tuple
-from ..utils.tensor import meant
+from ..utils.tensor import meant, supply
 from .bench import do_bench as do_bench
 
 if TYPE_CHECKING:

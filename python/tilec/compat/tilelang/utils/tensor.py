@@ -12,8 +12,10 @@ from ....typed import TYPE_CHECKING
 from ....verify import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    from ....dtypes import DType
 
 __all__ = ["TensorSupplyType", "get_tensor_supply", "map_torch_type", "torch_assert_close"]
 
@@ -31,16 +33,24 @@ def meant(supply_type: TensorSupplyType) -> TensorSupplyType:
     return TensorSupplyType.Uniform if supply_type is TensorSupplyType.Auto else supply_type
 
 
+def supply(shape: Sequence[int], dtype: DType, supply_type: TensorSupplyType, seed: Sequence[int]) -> Any:
+    """Returns the storage of a tensor as TileLang fills it: its normal numbers have the mean -1."""
+    storage = _supply.supply(shape, dtype, meant(supply_type), seed)
+    if supply_type is TensorSupplyType.Normal and dtype.is_float:
+        return _supply.encode(_supply.decode(storage, dtype) - 1, dtype)
+    return storage
+
+
 def get_tensor_supply(supply_type: TensorSupplyType = TensorSupplyType.Integer) -> Callable[[Any], Any]:
     """Returns a function that makes a tensor for a parameter of a kernel, one of `kernel.params`."""
     made: list[None] = []
 
-    def supply(param: Any) -> Any:
+    def make(param: Any) -> Any:
         made.append(None)
-        storage = _supply.supply(tuple(param.shape), param.tilelang_dtype, meant(supply_type), (0, len(made)))
+        storage = supply(tuple(param.shape), param.tilelang_dtype, supply_type, (0, len(made)))
         return _supply.from_storage(storage, param.tilelang_dtype, cuda=_cuda())
 
-    return supply
+    return make
 
 
 def _cuda() -> int | None:
