@@ -125,6 +125,8 @@ def _float_binary(op: str, a: Number, b: Number, active: Active) -> Number:
         require(exact, active, f"`T.{op}` of values that are known within bounds only")
         return Number(dtype, np.fmod(a.low, b.low) if op == "fmod" else neighbour(a.low, b.low, dtype))
     require((b.low > 0) | (b.top < 0) | np.isnan(b.low), active, "divides by what may be zero")
+    if b.is_exact and np.ndim(b.low) == 0 and abs(np.frexp(b.low)[0]) == 0.5:  # which is a product (F3)
+        return _product(a, Number(dtype, np.asarray(1 / b.low)), active)
     corners = [x / y for x in _ends(a) for y in _ends(b)]
     return _between(dtype, _least(corners), _greatest(corners), active)
 
