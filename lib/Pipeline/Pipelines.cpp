@@ -93,6 +93,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(createUnrollLoadsPass());
   kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());
 }

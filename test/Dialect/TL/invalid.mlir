@@ -2257,3 +2257,46 @@ func.func @at_no_iteration() {
   "tl.at_iterations"() : () -> ()
   return
 }
+
+// -----
+
+// C9
+func.func @rows_of_a_store(%A: memref<64x64xf16>) {
+  %S = tl.alloc : memref<8x64xf16, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{with `places` expects a source in device memory, a target in workgroup memory of the same element type and of the tile's dimensions}}
+  tl.copy %S to %A tile(8, 64) places {
+  ^bb0(%i: index):
+    tl.places %i, %c0
+  } : memref<8x64xf16, #gpu.address_space<workgroup>> to memref<64x64xf16>
+  return
+}
+
+// -----
+
+// C9
+func.func @rows_without_all_places(%A: memref<64x64xf16>) {
+  %S = tl.alloc : memref<8x64xf16, #gpu.address_space<workgroup>>
+  // expected-error @below {{expects a block of an index for each dimension of the tile but the last, which ends in `tl.places` for all dimensions of the source}}
+  tl.copy %A to %S tile(8, 64) places {
+  ^bb0(%i: index):
+    tl.places %i
+  } : memref<64x64xf16> to memref<8x64xf16, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C9
+func.func @rows_that_write(%A: memref<64x64xf16>, %n: i32) {
+  %S = tl.alloc : memref<8x64xf16, #gpu.address_space<workgroup>>
+  %T = tl.alloc : memref<8xi32, #gpu.address_space<workgroup>>
+  %c0 = arith.constant 0 : index
+  tl.copy %A to %S tile(8, 64) places {
+  ^bb0(%i: index):
+    // expected-error @below {{is not arithmetic, nor reads device memory, as all has to in the `places` of a copy}}
+    tl.store %n, %T[%i] : memref<8xi32, #gpu.address_space<workgroup>>
+    tl.places %i, %c0
+  } : memref<64x64xf16> to memref<8x64xf16, #gpu.address_space<workgroup>>
+  return
+}

@@ -32,6 +32,8 @@ MARKS = {
     "left factors in registers": r"tl\.gemm %fragment.*plan",
     "products of 8-bit floats": r"tl\.gemm .*f8E",
     "conversions of 8-bit floats": r"arith\.(ext|trunc)f .*f8E|tl\.copy .*f8E",
+    "gathers that run ahead": r"tl\.places(?:.|\n){0,60}tl\.ahead",
+    "gathers": r"tl\.places ",
     "bulk stores": r"tl\.copy .*bulk",
 }
 """Of each thing to be reached, what says so in the IR."""

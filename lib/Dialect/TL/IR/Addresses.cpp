@@ -43,6 +43,11 @@ LogicalResult TensorAtOp::verify() {
   return success();
 }
 
+bool tl::hasTensorsAtAddresses(Operation *kernel) {
+  return kernel->walk([](TensorAtOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 bool tl::isAtAddress(Value view) {
   return getBuffer(view).getDefiningOp<TensorAtOp>() != nullptr;
 }

@@ -303,12 +303,6 @@ void Gather::rewrite() {
   (getPieceBytes(places) >= kLeastPiece ? loop.getOperation() : copy)->erase();
 }
 
-/// Whether memory of the kernel's arguments may be written by another name.
-static bool hasTensorsAtAddresses(gpu::GPUFuncOp kernel) {
-  return kernel.walk([](TensorAtOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 namespace {
 struct FindGathersPass : tl::impl::FindGathersPassBase<FindGathersPass> {
   void runOnOperation() override {

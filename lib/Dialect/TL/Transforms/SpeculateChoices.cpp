@@ -54,12 +54,6 @@ using namespace tl;
 /// what they read.
 static constexpr StringLiteral kTotalAttr = "tl.total";
 
-/// True if memory of the kernel's arguments may be written by another name.
-static bool hasTensorsAtAddresses(gpu::GPUFuncOp kernel) {
-  return kernel.walk([](TensorAtOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 /// True if every index is a number that is inside of `type`.
 static bool isKnownElement(MemRefType type, ValueRange indices) {
   return llvm::all_of(

@@ -20,6 +20,9 @@ namespace tl {
 /// other memory each time that it is computed.
 bool isAtAddress(mlir::Value view);
 
+/// True if memory of a kernel's arguments may be written by another name.
+bool hasTensorsAtAddresses(mlir::Operation *kernel);
+
 /// True if two buffers, as `getBuffer` gives them, may be of the same memory: a
 /// tensor at an address may be with every tensor, other buffers are only with
 /// themselves (docs/language/semantics.md, M5 and M13).

@@ -560,6 +560,17 @@ def PrefetchOperandsPass : Pass<"tl-prefetch-operands", "::mlir::gpu::GPUModuleO
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "ask for several steps of a loop that loads at once";
+  let description = [{
+    An `scf.for` with a known number of steps that loads from device memory, computes,
+    and does nothing else gets a `llvm.loop_annotation`: so many steps one after the
+    other as have 128 bytes of loads between them, eight at most, if they divide the
+    number. Loops with an annotation keep it.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def VerifyThreadLevelPass : Pass<"tl-verify-thread-level", "::mlir::gpu::GPUModuleOp"> {
   let summary = "check that a kernel is at thread level";
   let description = [{
