@@ -85,6 +85,8 @@ class Features:
     """Copies in a pipelined loop to a place that depends on the index."""
     tables: bool = True
     """Tiles of tensors that begin where an element of another tensor says."""
+    gathers: bool = True
+    """Rows of tensors that a parallel loop copies into a shared tile, from where a table or arithmetic says."""
     partial_copies: bool = True
     cuts: bool = True
     """Slices that end where only the running kernel knows."""

@@ -50,6 +50,7 @@ from .program import (
     Reduce,
     Scalar,
     Scan,
+    Select,
     Shuffled,
     Side,
     Space,
@@ -587,6 +588,10 @@ class _KernelDrawing:
         if not _is_of_bytes(buffer.dtype, buffer.shape):
             return False
         source = None
+        if tensor is None and self._can_gather(buffer) and e.chance(0.15):
+            body.append(self._rows_copied(buffer, scope))
+            self._define(buffer, scope)
+            return True
         if tensor is None and self._features.indexed_dimensions and e.chance(0.2):
             source = self._indexed_tile(buffer, scope)
         if tensor is None and source is None:
@@ -1080,6 +1085,34 @@ class _KernelDrawing:
             e.fuzzy.add(c.name)
         return Gemm(a, b, c, False, transpose_b, e.pick(("Square", "Square", "FullRow")))
 
+    def _can_gather(self, buffer: Buffer) -> bool:
+        is_tile = buffer.space == "shared" and len(buffer.shape) == 2
+        return self._features.gathers and is_tile and buffer.dtype not in ("bool", *PACKED)
+
+    def _rows_copied(self, buffer: Buffer, scope: Scope) -> Parallel:
+        """Returns a loop that fills a shared tile with rows of a new tensor, some of which may be outside of it."""
+        e, rng = self._e, self._rng
+        rows, columns = buffer.shape
+        i, j = (Name("index", self._outer.fresh("i")) for _ in buffer.shape)
+        known = [x.name for x in scope.indices if not x.name.is_static and x.name.name[0] in "bk"]
+        step = e.pick(known) if known and e.chance(0.7) else const(0)
+        source = self._outer.tensor(buffer.dtype, (rng.randint(1, 2 * rows), columns * rng.randint(1, 3)))
+        row = e.pick((i, Binary("//", i, const(2)), Binary("+", scaled(step, rng.randint(1, rows)), i)))
+        if e.chance(0.5):
+            table = self._outer.tensor(e.pick(("int32", "int16", "int64")), (2 * rows,))
+            row = Cast("index", Load(table, (row,)), implicit=True)
+        column = e.pick((j, Binary("+", scaled(step, columns), j), added(j, rng.choice((-8, 8, 1)))))
+        element: Expr = Load(source, (row, column))
+        zero = Const(buffer.dtype, 0.0 if is_float(buffer.dtype) else 0)
+        condition = Compare(e.pick(("<", ">=")), i, const(rng.randint(0, rows)))
+        form = e.pick(("always", "always", "choice", "branch"))
+        if form == "choice":
+            element = Select(condition, element, zero)
+        body: list[Stmt] = [Assign(buffer, (i, j), element)]
+        if form == "branch":
+            body = [If(condition, body, [Assign(buffer, (i, j), zero)])]
+        return Parallel((i.name, j.name), (rows, columns), body)
+
     def _large_loop(self, gemm: Gemm, scope: Scope, stages: int) -> Loop:
         """Returns a pipelined loop of a product, whose sums have been filled."""
         e, rng = self._e, self._rng
@@ -1089,8 +1122,10 @@ class _KernelDrawing:
         if e.chance(0.3):
             gemm.clear = Compare("==", Name("index", name), const(0))
         for buffer, dim in ((gemm.a, 1), (gemm.b, int(gemm.transpose_b))):
-            source = self._aligned_tile(buffer, inner, dim)
-            loop.body.append(Copy(source, self._whole(buffer)))
+            if self._can_gather(buffer) and e.chance(0.25):
+                loop.body.append(self._rows_copied(buffer, inner))
+            else:
+                loop.body.append(Copy(self._aligned_tile(buffer, inner, dim), self._whole(buffer)))
             self._define(buffer, inner)
         if e.chance(0.2):
             self._statements(loop.body, inner, 1, 2)

@@ -22,7 +22,7 @@ from .features import Features
 
 MARKS = {
     "pipelines of bulk copies": r"tl\.engine = \"bulk\"",
-    "pipelines of cp.async": r"tl\.engine = \"cp\.?async\"",
+    "pipelines of cp.async": r"tl\.engine = \"groups\"",
     "roles": r"tl\.role ",
     "roles with branches": r"tl\.role (?:.|\n)*scf\.if",
     "late products": r"tl\.delayed",
