@@ -32,6 +32,15 @@ def doubled(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
 
 
 @T.prim_func
+def copied(A: T.Tensor((m, n), "float16"), B: T.Tensor((m, n), "float16")):
+    """Rows may have no elements: no tensor map describes such."""
+    with T.Kernel(T.ceildiv(m, 64), threads=128) as b:
+        tile = T.alloc_shared((64, 64), "float16")
+        T.copy(A[b * 64, 0], tile)
+        T.copy(tile, B[b * 64, 0])
+
+
+@T.prim_func
 def widened(A: T.StridedTensor((m, 64), (ld, 1), "float16"), B: T.Tensor((m, n), "float32")):
     """Rows of numbers that begin where a call says."""
     with T.Kernel(T.ceildiv(m, 8), threads=64) as b:
@@ -52,6 +61,11 @@ def _doubled(n):
     return (a, np.full(n, np.nan, np.float32)), a * 2
 
 
+def _copied(m, n):
+    a = np.random.default_rng(m + n).standard_normal((m, n)).astype(np.float16)
+    return (a, np.full((m, n), np.nan, np.float16)), a
+
+
 def _widened(m, n, ld):
     a = np.random.default_rng(m).standard_normal((m, ld)).astype(np.float16)[:, :64]
     expected = np.zeros((m, n), np.float32)
@@ -62,6 +76,7 @@ def _widened(m, n, ld):
 CASES = {
     "product": (product, _product, {(96, 72, 40): True, (96, 72, 41): False, (1, 8, 8): True, (70, 71, 40): False}),
     "doubled": (doubled, _doubled, {(1000,): True, (1001,): False, (4,): True, (1,): False}),
+    "copied": (copied, _copied, {(70, 40): True, (70, 41): False, (8, 0): False, (70, 64): True}),
     "widened": (widened, _widened, {(9, 64, 72): True, (9, 50, 72): False, (1, 4, 64): True}),
 }
 """Programs, what makes arguments and results for a shape, and the shapes with whether rows are aligned."""

@@ -158,7 +158,7 @@ bool Gather::findStores() {
         stores[0]->getBlock() != branch.thenBlock() ||
         stores[1]->getBlock() != branch.elseBlock() ||
         stores[0].getTarget() != stores[1].getTarget() ||
-        !storesTile(stores[1]))
+        !llvm::all_of(stores, [&](StoreOp each) { return storesTile(each); }))
       return false;
     condition = branch.getCondition();
     isInverted = isZero(stores[0].getValue());

@@ -115,14 +115,26 @@ static SmallVector<unsigned> getUndecided(gpu::GPUFuncOp kernel) {
 // The host's side
 //===----------------------------------------------------------------------===//
 
+/// More than zero if `measure` is no multiple of `unit`, or none that rows
+/// have: no tensor map describes rows of no elements, nor strides that go back.
+static Value isOff(Value measure, int64_t unit, Location loc, OpBuilder &b) {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  Value over = arith::RemUIOp::create(b, loc, measure, constant(unit));
+  Value size = arith::MaxSIOp::create(b, loc, measure, constant(0));
+  Value isThere = arith::MinSIOp::create(b, loc, size, constant(1));
+  Value isNone = arith::SubIOp::create(b, loc, constant(1), isThere);
+  return arith::AddIOp::create(b, loc, over, isNone);
+}
+
 /// One if a row of a tensor in `tensors` is not aligned, or a stride between
 /// them; zero if all are.
 static Value isUnaligned(ArrayRef<Value> tensors, Location loc, OpBuilder &b) {
   Value rest;
   auto add = [&](Value measure, int64_t unit) {
-    Value by = arith::ConstantIndexOp::create(b, loc, unit);
-    Value over = arith::RemUIOp::create(b, loc, measure, by);
-    rest = rest ? arith::AddIOp::create(b, loc, rest, over).getResult() : over;
+    Value off = isOff(measure, unit, loc, b);
+    rest = rest ? arith::AddIOp::create(b, loc, rest, off).getResult() : off;
   };
   for (Value tensor : tensors) {
     auto type = cast<MemRefType>(tensor.getType());

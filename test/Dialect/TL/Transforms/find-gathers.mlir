@@ -67,7 +67,8 @@ gpu.module @conditions attributes {tl.target = #tl.target<chip = "sm_80">} {
 
 // Loops that are no such copies: along columns; a condition on the column; a
 // negative zero; another type; a tensor or a table that the kernel writes; a
-// place that may have no answer; pieces of two bytes; two stores.
+// place that may have no answer; pieces of two bytes; two stores; zeros that go
+// elsewhere.
 // CHECK-LABEL: gpu.func @others
 // CHECK-NOT:   places
 gpu.module @others attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -115,6 +116,17 @@ gpu.module @others attributes {tl.target = #tl.target<chip = "sm_90a">} {
       %x = tl.load %K[%i, %j] : memref<64x64xf16>
       tl.store %x, %S[%i, %j] : memref<32x32xf16, #gpu.address_space<workgroup>>
       tl.store %x, %W[%i, %j] : memref<64x64xf16>
+    }
+    tl.parallel (%i, %j) in (32, 16) {
+      %c16 = arith.constant 16 : index
+      %c = arith.cmpi slt, %i, %n : index
+      scf.if %c {
+        %right = arith.addi %j, %c16 : index
+        tl.store %zero, %S[%i, %right] : memref<32x32xf16, #gpu.address_space<workgroup>>
+      } else {
+        %x = tl.load %K[%i, %j] : memref<64x64xf16>
+        tl.store %x, %S[%i, %j] : memref<32x32xf16, #gpu.address_space<workgroup>>
+      }
     }
     gpu.return
   }

@@ -7,12 +7,18 @@
 // CHECK-SAME: (%[[A:.*]]: memref<?x?xf16> {{.*}}, %[[B:.*]]: memref<4x?xf16, strided<[?, 1]>>
 // CHECK-DAG: %[[G:.*]] = arith.constant 7 : index
 // CHECK: %[[N:.*]] = memref.dim %[[A]], %{{.*}}
-// CHECK: %[[IN_A:.*]] = arith.remui %[[N]], %{{.*}}
+// CHECK: %[[OVER:.*]] = arith.remui %[[N]], %{{.*}}
+// CHECK: %[[SIZE:.*]] = arith.maxsi %[[N]], %{{.*}}
+// CHECK: %[[THERE:.*]] = arith.minsi %[[SIZE]], %{{.*}}
+// CHECK: %[[NONE:.*]] = arith.subi %{{.*}}, %[[THERE]]
+// CHECK: %[[IN_A:.*]] = arith.addi %[[OVER]], %[[NONE]]
 // CHECK: %[[M:.*]] = memref.dim %[[B]], %{{.*}}
-// CHECK: %[[IN_B:.*]] = arith.remui %[[M]], %{{.*}}
+// CHECK: %[[OVER_B:.*]] = arith.remui %[[M]], %{{.*}}
+// CHECK: %[[IN_B:.*]] = arith.addi %[[OVER_B]], %{{.*}}
 // CHECK: %[[ONE:.*]] = arith.addi %[[IN_A]], %[[IN_B]]
 // CHECK: %{{.*}}, %{{.*}}, %{{.*}}:2, %[[S:.*]]:2 = memref.extract_strided_metadata %[[B]]
-// CHECK: %[[STEP:.*]] = arith.remui %[[S]]#0, %{{.*}}
+// CHECK: %[[OVER_S:.*]] = arith.remui %[[S]]#0, %{{.*}}
+// CHECK: %[[STEP:.*]] = arith.addi %[[OVER_S]], %{{.*}}
 // CHECK: %[[REST:.*]] = arith.addi %[[ONE]], %[[STEP]]
 // CHECK: %[[ODD:.*]] = arith.minsi %[[REST]], %{{.*}}
 // CHECK: %[[EVEN:.*]] = arith.subi %{{.*}}, %[[ODD]]
