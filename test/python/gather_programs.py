@@ -1,4 +1,4 @@
-"""Programs whose loops copy rows from where a table or a formula says, each with its arguments and what NumPy makes of them.
+"""Programs that copy rows from where a table or a formula says, each with its arguments and what NumPy makes of them.
 
 The tests run them on the CPU and in the simulator; those of `test/integration` run them on a GPU.
 """
@@ -13,7 +13,7 @@ def attended(
     K: T.Tensor((500, 64), "float16"),
     table: T.Tensor((256,), "int32"),
     Q: T.Tensor((64, 64), "float16"),
-    O: T.Tensor((64, 256), "float32"),
+    R: T.Tensor((64, 256), "float32"),
 ):
     """Rows of a table run ahead of products; some are outside of the tensor, and some are none."""
     with T.Kernel(1, threads=128):
@@ -24,7 +24,7 @@ def attended(
             for i, j in T.Parallel(32, 64):
                 Ks[i, j] = T.if_then_else(table[k * 32 + i] >= 0, K[table[k * 32 + i], j], 0)
             T.gemm(Qs, Ks, acc, transpose_B=True, clear_accum=True)
-            T.copy(acc, O[0, k * 32])
+            T.copy(acc, R[0, k * 32])
 
 
 def _attended(rng):
@@ -38,7 +38,7 @@ def _attended(rng):
 def convolved(
     image: T.Tensor((2, 16, 16, 64), "float16"),
     kernel: T.Tensor((576, 64), "float16"),
-    O: T.Tensor((512, 64), "float16"),
+    R: T.Tensor((512, 64), "float16"),
 ):
     with T.Kernel(8, threads=128) as b:
         patches, weights = T.alloc_shared((64, 32), "float16"), T.alloc_shared((32, 64), "float16")
@@ -48,7 +48,7 @@ def convolved(
             T.im2col(image, patches, b, k, kernel=3, stride=1, dilation=1, pad=1)
             T.copy(kernel[k * 32, 0], weights)
             T.gemm(patches, weights, acc)
-        T.copy(acc, O[b * 64, 0])
+        T.copy(acc, R[b * 64, 0])
 
 
 def _convolved(rng):
@@ -59,7 +59,7 @@ def _convolved(rng):
 
 
 @T.prim_func
-def scattered(K: T.Tensor((64, 64), "float16"), table: T.Tensor((16,), "int32"), O: T.Tensor((16, 64), "float16")):
+def scattered(K: T.Tensor((64, 64), "float16"), table: T.Tensor((16,), "int32"), R: T.Tensor((16, 64), "float16")):
     """A zero that is stored elsewhere is none of the row."""
     with T.Kernel(1, threads=64):
         S = T.alloc_shared((16, 64), "float16")
@@ -69,7 +69,7 @@ def scattered(K: T.Tensor((64, 64), "float16"), table: T.Tensor((16,), "int32"),
                 S[i, j + 32] = 0
             else:
                 S[i, j] = K[table[i], j]
-        T.copy(S, O)
+        T.copy(S, R)
 
 
 def _scattered(rng):
@@ -84,14 +84,14 @@ def _scattered(rng):
 
 
 @T.prim_func
-def written(K: T.Tensor((64, 64), "float32"), table: T.Tensor((8,), "int32"), O: T.Tensor((4, 8, 64), "float32")):
+def written(K: T.Tensor((64, 64), "float32"), table: T.Tensor((8,), "int32"), R: T.Tensor((4, 8, 64), "float32")):
     """The kernel writes the table between two copies of rows."""
     with T.Kernel(1, threads=64):
         S = T.alloc_shared((8, 64), "float32")
         for k in T.Pipelined(4, num_stages=2):
             for i, j in T.Parallel(8, 64):
                 S[i, j] = K[table[i], j]
-            T.copy(S, O[k, 0, 0])
+            T.copy(S, R[k, 0, 0])
             for i in T.Parallel(8):
                 table[i] = (table[i] * 5 + 3) % 64
 

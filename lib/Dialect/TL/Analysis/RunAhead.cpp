@@ -225,7 +225,9 @@ std::string RunAhead::whyNone() const {
     return whyNotCut();
   if (!filledByElements.empty())
     return "the copy into " + filledByElements +
-           " is one of single elements: of a `T.Parallel`, or of a `T.copy` "
+           " is one of single elements: of a `T.Parallel` that does not go "
+           "along the rows of a tensor which the kernel only reads, or of a "
+           "`T.copy` "
            "whose tile does not lie along the last dimensions of the tensor";
   return "it has no copy from device memory into shared memory";
 }

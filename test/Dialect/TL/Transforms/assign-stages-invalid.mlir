@@ -45,7 +45,7 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
   gpu.func @single_elements(%A: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#swizzled) : !tile
-    // expected-remark @below {{is one of single elements: of a `T.Parallel`, or of a `T.copy` whose tile does not lie along the last dimensions of the tensor}}
+    // expected-remark @below {{is one of single elements: of a `T.Parallel` that does not go along the rows of a tensor which the kernel only reads, or of a `T.copy` whose tile does not lie along the last dimensions of the tensor}}
     tl.pipelined %k = %c0 to %n stages(2) {
       tl.parallel (%i, %j) in (64, 64) {
         %x = tl.load %A[%i, %j] : !A
