@@ -161,8 +161,8 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   Type i64 = builder.getI64Type();
   if (from.isIndex() && to.isInteger() && to.getIntOrFloatBitWidth() < 32)
     return convertElement(
-        builder, loc,
-        convertElement(builder, loc, value, builder.getI32Type()), to);
+        builder, loc, convertElement(builder, loc, value, builder.getI32Type()),
+        to);
   if (from.isIndex() && (isa<FloatType>(to) || to.isInteger(1)))
     return convertElement(builder, loc,
                           convertElement(builder, loc, value, i64), to);
