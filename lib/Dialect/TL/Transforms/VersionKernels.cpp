@@ -78,18 +78,28 @@ static bool goesAlong(Value last, ParallelOp loop) {
          last == loop.getBody().getArguments().back();
 }
 
+/// Whether each thread has several of so many elements.
+static bool isEnough(ArrayRef<int64_t> extents, gpu::GPUFuncOp kernel) {
+  int64_t threads = 1;
+  for (int32_t extent :
+       kernel.getKnownBlockSize().value_or(ArrayRef<int32_t>()))
+    threads *= extent;
+  return llvm::product_of(extents) >= 2 * threads;
+}
+
 /// Whether `op` moves rows of `tensor` which could be moved 16 bytes at a time.
-static bool movesRows(Operation *op, Value tensor) {
+static bool movesRows(Operation *op, Value tensor, gpu::GPUFuncOp kernel) {
   if (auto copy = dyn_cast<CopyOp>(op)) {
     bool isSource = copy.getSource() == tensor;
     ValueRange offsets =
         isSource ? copy.getSourceOffsets() : copy.getTargetOffsets();
     int64_t unit = getUnit(cast<MemRefType>(tensor.getType()));
-    return copy.getTile().back() % unit == 0 &&
+    return isEnough(copy.getTile(), kernel) &&
+           copy.getTile().back() % unit == 0 &&
            (offsets.empty() || getDivisor(offsets.back()) % unit == 0);
   }
   auto loop = op->getParentOfType<ParallelOp>();
-  if (!loop)
+  if (!loop || !isEnough(loop.getExtents(), kernel))
     return false;
   if (auto load = dyn_cast<LoadOp>(op))
     return goesAlong(load.getIndices().back(), loop);
@@ -105,7 +115,7 @@ static SmallVector<unsigned> getUndecided(gpu::GPUFuncOp kernel) {
   for (BlockArgument argument : kernel.getArguments())
     if (isUndecided(argument) &&
         llvm::any_of(argument.getUsers(), [&](Operation *user) {
-          return movesRows(user, argument);
+          return movesRows(user, argument, kernel);
         }))
       found.push_back(argument.getArgNumber());
   return found;

@@ -128,7 +128,7 @@ def VersionKernelsPass : Pass<"tl-version-kernels", "::mlir::ModuleOp"> {
     of a grid without blocks launches nothing.
 
     Not for kernels that are launched more than once, nor for those whose rows are
-    known to be aligned or not to be.
+    known to be aligned or not to be, nor for rows of which a thread has one element.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
