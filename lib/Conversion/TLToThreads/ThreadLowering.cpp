@@ -15,6 +15,7 @@
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -36,6 +37,11 @@ static constexpr int64_t kMostOperations = 32768;
 /// all there, each load stands in a branch, for which NVRTC takes as long as
 /// for many operations: eight such gemms of 96 elements take it 12 s.
 static constexpr int64_t kProductOperations = 8, kPaddedProductOperations = 40;
+
+/// What an integer division counts as, for which there is no instruction: some
+/// forty of them, and in CUDA C++ branches. A kernel with one such division of
+/// 304 elements, beside other statements on them, took ptxas a minute.
+static constexpr int64_t kDivisionOperations = 96;
 
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
                                bool tellsIterations)
@@ -101,6 +107,14 @@ static bool isMatrixOperand(Value fragment) {
   });
 }
 
+/// True for a division of integers by what is no constant.
+static bool isLongDivision(Operation *op) {
+  return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp,
+             arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
+             arith::RemUIOp>(op) &&
+         !matchPattern(op->getOperand(1), m_Constant());
+}
+
 /// How many operations the loops through `fragment`, and the gemms that add to
 /// it, are if each of `count` elements that a thread has is written out.
 static int64_t countOperations(Value fragment, const FragmentLayout &layout,
@@ -118,7 +132,8 @@ static int64_t countOperations(Value fragment, const FragmentLayout &layout,
       loops.insert(loop);
   for (Operation *loop : loops)
     loop->walk([&](Operation *op) {
-      operations += !op->hasTrait<OpTrait::ConstantLike>();
+      if (!op->hasTrait<OpTrait::ConstantLike>())
+        operations += isLongDivision(op) ? kDivisionOperations : 1;
     });
   return operations * count;
 }
