@@ -862,7 +862,7 @@ def test_options_that_say_what_a_text_means_reach_it():
         lazy = tilelang.jit(source_kernel, target="cuda -arch=sm_90a", compile_flags="-DV=4.0f")
         assert '["-DV=4.0f"]' in lazy.get_tir().text
     for name, other in (("-DV=5.0f", source_kernel(compile_flags=["-DV=2.0f"])), ("-DV=6.0f", scaled(64, 2))):
-        with pytest.warns(tilec.IgnoredHintWarning, match=f"`{name}`; they are for `T.CUDASourceCodeKernel`"):
+        with pytest.warns(IgnoredHintWarning, match=f"`{name}`; they are for `T.CUDASourceCodeKernel`"):
             assert "-DV" not in stored(other, compile_flags=name).replace("-DV=2.0f", "")
     configs = [{"factor": 2, "pass_configs": {"tl.device_compile_flags": "-DV=4.0f"}}]
     with pytest.raises(ArgumentError, match="configurations have no `-DV=4.0f`"):

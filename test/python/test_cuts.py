@@ -1,6 +1,7 @@
 """Parts whose lengths only the running kernel knows (semantics T7)."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_checks_report_a_tile_at_a_position_that_leaves_its_buffer():
 def test_one_warning_says_which_copy_does_not_run_ahead():
     m = T.dynamic("m")
 
-    def rows(is_alone):
+    def columns(is_alone):
         @T.prim_func
         def f(A: T.Tensor((m, 64), "float16"), C: T.Tensor((m, 64), "float16"), N: T.Tensor((1,), "int32")):
             with T.Kernel(1, threads=128):
@@ -80,7 +81,7 @@ def test_one_warning_says_which_copy_does_not_run_ahead():
                 acc = T.alloc_fragment((64, 64), "float32")
                 T.clear(acc)
                 for k in T.Pipelined(8, num_stages=3):
-                    T.copy(A[k * 64 : T.min(k * 64 + 64, N[0]), :], S)
+                    T.copy(A[k * 64 : k * 64 + 64, 0 : N[0]], S)
                     if not is_alone:
                         T.copy(C[k * 64, 0], W)
                     T.gemm(S, S if is_alone else W, acc)
@@ -90,9 +91,9 @@ def test_one_warning_says_which_copy_does_not_run_ahead():
             tilec.compile(f, target="sm_90a")
         return [w for w in warned if issubclass(w.category, UnpipelinedLoopWarning)]
 
-    (alone,) = rows(is_alone=True)
+    (alone,) = columns(is_alone=True)
     assert "loop is not pipelined: a slice ends where only the running kernel knows" in str(alone.message)
-    (beside,) = rows(is_alone=False)
+    (beside,) = columns(is_alone=False)
     assert re.search(r"copy does not run ahead: a slice ends .* give the place where a tile", str(beside.message))
     assert "T.copy(A[k * 64" in str(beside.message)
 
@@ -127,9 +128,8 @@ def test_rows_of_parts_are_copied_in_words_of_16_bytes(chip):
 
     text = tilec.compile(f, target=chip, assembler="none").get_kernel_source()
     words = set(re.findall(r"\b(?:ld|st)\.(?:global|shared)[\w.]*", text))
-    assert words == {
-        "ld.global.b32", "ld.global.v4.b32", "ld.shared.v4.b32", "st.global.v4.b32", "st.shared.v4.b32",
-    }  # fmt: skip
+    assert words == {"ld.global.b32", "ld.shared.v4.b32", "st.global.v4.b32"}
+    assert "cp.async.cg.shared.global" in text
 
 
 def test_parts_that_end_with_their_tensor_are_tiles_for_instructions():
@@ -201,3 +201,28 @@ def test_no_part_is_copied_in_a_parallel_loop():
                 S = T.alloc_shared((64, 64), "float32")
                 for i in T.Parallel(64):
                     T.copy(A[i, 0 : N[0]], S[i, 0 : N[0]])
+
+
+def test_parts_of_whole_rows_run_ahead():
+    """Rows that are no longer there are zero, as a gather has them."""
+
+    @T.prim_func
+    def f(A: T.Tensor((512, 64), "float16"), C: T.Tensor((64, 64), "float32"), N: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=128):
+            S, acc = T.alloc_shared((64, 64), "float16"), T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(8, num_stages=3):
+                T.copy(A[k * 64 : T.min(k * 64 + 64, N[0]), :], S)
+                T.gemm(S, S, acc, transpose_A=True)
+            T.copy(acc, C)
+
+    a = np.random.default_rng(3).integers(-3, 4, (512, 64)).astype(np.float16)
+    for chip in ("sm_80", "sm_90a"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnpipelinedLoopWarning)
+            kernel = tilec.compile(f, target=chip, backend="sim")
+        for n in (512, 301, 64, 1, 0):
+            found = np.full((64, 64), np.nan, np.float32)
+            kernel(a, found, np.int32([n]))
+            rows = a[:n].astype(np.float32)
+            np.testing.assert_array_equal(found, rows.T @ rows)

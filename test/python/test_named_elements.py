@@ -169,7 +169,7 @@ def test_an_index_that_hits_the_tile_behind() -> None:
             for i in T.Parallel(32):
                 B[i] = S[i + 32]
             for i in T.Parallel(32):  # a copy might be under way before
-                R[i] = A[i]
+                R[i] = A[i] * 2
             for i in T.Parallel(32):
                 B[i] = B[i] + S[31 - i] + R[i]
 

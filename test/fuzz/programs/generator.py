@@ -1100,7 +1100,7 @@ class _KernelDrawing:
         row = e.pick((i, Binary("//", i, const(2)), Binary("+", scaled(step, rng.randint(1, rows)), i)))
         if e.chance(0.5):
             table = self._outer.tensor(e.pick(("int32", "int16", "int64")), (2 * rows,))
-            row = Cast("index", Load(table, (row,)), implicit=True)
+            row = Load(table, (row,)) if table.dtype == "int64" else Cast("index", Load(table, (row,)), implicit=True)
         column = e.pick((j, Binary("+", scaled(step, columns), j), added(j, rng.choice((-8, 8, 1)))))
         element: Expr = Load(source, (row, column))
         zero = Const(buffer.dtype, 0.0 if is_float(buffer.dtype) else 0)
@@ -1122,7 +1122,7 @@ class _KernelDrawing:
         if e.chance(0.3):
             gemm.clear = Compare("==", Name("index", name), const(0))
         for buffer, dim in ((gemm.a, 1), (gemm.b, int(gemm.transpose_b))):
-            if self._can_gather(buffer) and e.chance(0.25):
+            if self._can_gather(buffer) and e.chance(0.1):
                 loop.body.append(self._rows_copied(buffer, inner))
             else:
                 loop.body.append(Copy(self._aligned_tile(buffer, inner, dim), self._whole(buffer)))

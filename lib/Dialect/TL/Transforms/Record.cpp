@@ -121,7 +121,7 @@ NamedAttrList tl::describeSite(Operation *op, Runner runner) {
   for (Operation *at = kernel->getPrevNode(); at; at = at->getPrevNode())
     launch += isa<KernelOp, SourceKernelOp>(at);
   NamedAttrList site;
-  site.set("launch", builder.getI64IntegerAttr(launch));
+  site.set(kSiteLaunch, builder.getI64IntegerAttr(launch));
   site.set("runner", builder.getStringAttr(nameRunner(runner)));
   site.set("box", builder.getI64ArrayAttr(loop ? loop.getExtents()
                                                : ArrayRef<int64_t>()));

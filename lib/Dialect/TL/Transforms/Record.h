@@ -42,6 +42,9 @@ bool isRecord(mlir::Value buffer);
 /// What the user calls the memory that `buffer` is in.
 llvm::StringRef nameSpace(mlir::Value buffer);
 
+/// In what is said of a place that writes to a record: the number of its launch.
+inline constexpr llvm::StringLiteral kSiteLaunch = "launch";
+
 /// What is said of any place that writes to a record: the number of the
 /// function's launch, the runner, the extents of the parallel loop around it,
 /// the grid's dimensions, and the line.

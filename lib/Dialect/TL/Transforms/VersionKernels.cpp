@@ -16,11 +16,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Record.h"
+
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Checks.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Dialect/TL/Transforms/Prints.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -190,6 +194,35 @@ static gpu::GPUFuncOp makeVersions(gpu::GPUFuncOp kernel,
   return found;
 }
 
+/// Counts one more launch in front of those behind number `launch`, where
+/// places that print or check are said to be in one.
+static void shiftSites(Operation *module, int64_t launch) {
+  Builder b(module->getContext());
+  for (StringRef name : {kPrintsAttr, kChecksAttr}) {
+    auto sites = module->getAttrOfType<ArrayAttr>(name);
+    if (!sites)
+      continue;
+    auto shifted = llvm::map_to_vector(
+        sites.getAsRange<DictionaryAttr>(),
+        [&](DictionaryAttr site) -> Attribute {
+          NamedAttrList entries(site);
+          auto number = cast<IntegerAttr>(entries.get(kSiteLaunch)).getInt();
+          if (number > launch)
+            entries.set(kSiteLaunch, b.getI64IntegerAttr(number + 1));
+          return entries.getDictionary(b.getContext());
+        });
+    module->setAttr(name, b.getArrayAttr(shifted));
+  }
+}
+
+/// How many launches of a function come before `launch`.
+static int64_t getNumber(LaunchOp launch) {
+  int64_t number = 0;
+  for (Operation *at = launch->getPrevNode(); at; at = at->getPrevNode())
+    number += isa<LaunchOp>(at);
+  return number;
+}
+
 static void version(LaunchOp launch, SymbolTable &symbols) {
   auto kernel = dyn_cast_or_null<gpu::GPUFuncOp>(
       symbols.lookupSymbolIn(symbols.getOp(), launch.getKernel()));
@@ -202,6 +235,7 @@ static void version(LaunchOp launch, SymbolTable &symbols) {
   for (unsigned index : undecided)
     tensors.push_back(launch.getArgs()[index]);
 
+  shiftSites(symbols.getOp(), getNumber(launch));
   OpBuilder b(launch);
   Location loc = launch.getLoc();
   Value unaligned = isUnaligned(tensors, loc, b);
