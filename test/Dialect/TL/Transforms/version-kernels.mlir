@@ -114,3 +114,32 @@ gpu.module @twice {
     gpu.return
   }
 }
+
+// -----
+
+// Places that print or check are in a launch by its number: those behind count
+// the further one.
+// CHECK: module attributes {tl.checks = [{launch = 0 : i64, line = 1 : i64}, {launch = 2 : i64, line = 2 : i64}], tl.prints = [{launch = 2 : i64}]}
+// CHECK-LABEL: func.func @printing
+module attributes {tl.checks = [{launch = 0 : i64, line = 1 : i64}, {launch = 1 : i64, line = 2 : i64}], tl.prints = [{launch = 1 : i64}]} {
+  func.func @printing(%A: memref<?xf32> {tl.align = 16 : i64}) {
+    %g = arith.constant 7 : index
+    tl.launch @k::@k blocks(%g) threads(32) args(%A : memref<?xf32>)
+    tl.launch @rest::@rest blocks(%g) threads(32) args()
+    return
+  }
+  gpu.module @k {
+    gpu.func @k(%A: memref<?xf32> {tl.align = 16 : i64}) kernel {
+      tl.parallel (%i) in (64) {
+        %x = tl.load %A[%i] : memref<?xf32>
+        tl.store %x, %A[%i] : memref<?xf32>
+      }
+      gpu.return
+    }
+  }
+  gpu.module @rest {
+    gpu.func @rest() kernel {
+      gpu.return
+    }
+  }
+}
