@@ -42,7 +42,8 @@ bool isRecord(mlir::Value buffer);
 /// What the user calls the memory that `buffer` is in.
 llvm::StringRef nameSpace(mlir::Value buffer);
 
-/// In what is said of a place that writes to a record: the number of its launch.
+/// In what is said of a place that writes to a record: the number of its
+/// launch.
 inline constexpr llvm::StringLiteral kSiteLaunch = "launch";
 
 /// What is said of any place that writes to a record: the number of the
