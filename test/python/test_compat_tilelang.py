@@ -1018,3 +1018,17 @@ def test_strides_of_any_library():
     assert check(np.ones((2, 3)), np.ones((2, 3)), check_stride=True)
     with pytest.raises(AssertionError, match=r"LHS has \(3, 1\), and RHS \(1, 2\)"):
         check(np.ones((2, 3)), np.ones((3, 2)).T, check_stride=True)
+
+
+def test_a_line_of_blocks_has_no_panels():
+    """Persistent programs ask for them; there it has no effect."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8,), "int32")):
+        with T.Kernel(8, threads=32) as b:
+            T.use_swizzle(10)
+            A[b] = b
+
+    a = np.zeros(8, np.int32)
+    tilelang.compile(main, target="llvm")(a)
+    assert (a == np.arange(8)).all()

@@ -478,6 +478,8 @@ def use_swizzle(panel_size: int, order: Literal["row", "column"] = "row", enable
     if order not in ("row", "column"):
         raise ArgumentError(f'`order` is "row" or "column", not `{order!r}`', location=here())
     if len(kernel.coordinates) < 2:
+        if current().for_tilelang:
+            return  # where it changes nothing
         raise ShapeError("`T.use_swizzle` needs a grid of two dimensions at least", location=here())
     bx, by = kernel.coordinates[:2]
     if kernel.is_swizzled or current().block is not kernel.block:
