@@ -15,6 +15,7 @@
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -38,10 +39,10 @@ static constexpr int64_t kMostOperations = 32768;
 /// for many operations: eight such gemms of 96 elements take it 12 s.
 static constexpr int64_t kProductOperations = 8, kPaddedProductOperations = 40;
 
-/// What an integer division counts as, for which there is no instruction: some
-/// forty of them, and in CUDA C++ branches. A kernel with one such division of
-/// 304 elements, beside other statements on them, took ptxas a minute.
-static constexpr int64_t kDivisionOperations = 96;
+/// What an integer division in a branch counts as: forty instructions or so,
+/// and the branch stays one in CUDA C++. A kernel with one of 304 elements,
+/// beside other statements on them, took ptxas a minute.
+static constexpr int64_t kBranchedDivisionOperations = 96;
 
 ThreadLowering::ThreadLowering(gpu::GPUFuncOp kernel, const Target &target,
                                bool tellsIterations)
@@ -107,9 +108,11 @@ static bool isMatrixOperand(Value fragment) {
   });
 }
 
-/// True for a division of integers by what is no constant.
-static bool isLongDivision(Operation *op) {
-  return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp,
+/// True for a division of integers by what is no constant, in a branch.
+static bool isBranchedDivision(Operation *op) {
+  auto branch = op->getParentOfType<scf::IfOp>();
+  return branch && branch->getParentOfType<ParallelOp>() &&
+         isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp,
              arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
              arith::RemUIOp>(op) &&
          !matchPattern(op->getOperand(1), m_Constant());
@@ -133,7 +136,7 @@ static int64_t countOperations(Value fragment, const FragmentLayout &layout,
   for (Operation *loop : loops)
     loop->walk([&](Operation *op) {
       if (!op->hasTrait<OpTrait::ConstantLike>())
-        operations += isLongDivision(op) ? kDivisionOperations : 1;
+        operations += isBranchedDivision(op) ? kBranchedDivisionOperations : 1;
     });
   return operations * count;
 }
