@@ -159,11 +159,8 @@ Value tl::convertElement(OpBuilder &builder, Location loc, Value value,
   // integer, and its folds take an index that is cast to fewer bits and back
   // for itself.
   Type i64 = builder.getI64Type();
-  if (from.isIndex() && to.isInteger() && to.getIntOrFloatBitWidth() < 32)
-    return convertElement(
-        builder, loc, convertElement(builder, loc, value, builder.getI32Type()),
-        to);
-  if (from.isIndex() && (isa<FloatType>(to) || to.isInteger(1)))
+  bool isNarrow = to.isInteger() && to.getIntOrFloatBitWidth() < 32;
+  if (from.isIndex() && (isa<FloatType>(to) || isNarrow))
     return convertElement(builder, loc,
                           convertElement(builder, loc, value, i64), to);
   if (to.isIndex() && isa<FloatType>(from))

@@ -81,10 +81,13 @@ private:
   bool hasRows();
   bool collectOps();
   bool readsWhatStays();
-  bool dependsOnLast(Value value) const {
-    return value == last() || alongRow.contains(value);
+  void findSlopes();
+  /// How much an index changes from one element of a row to the next; none if
+  /// that is neither 0 nor 1.
+  std::optional<int64_t> getSlope(Value value) const {
+    auto found = slopes.find(value);
+    return found == slopes.end() ? std::optional<int64_t>(0) : found->second;
   }
-  std::optional<int64_t> getSlope(Value value) const;
   Value last() const { return body->getArguments().back(); }
   int64_t getPieceBytes(ArrayRef<Value> places);
 
@@ -94,8 +97,8 @@ private:
   LoadOp load;
   Value condition; ///< null if all rows exist
   bool isInverted = false;
-  /// What depends on the last index.
-  DenseSet<Value> alongRow;
+  /// Of what depends on the last index.
+  DenseMap<Value, std::optional<int64_t>> slopes;
   /// What computes the places, in order.
   SmallVector<Operation *> ops;
 };
@@ -173,18 +176,23 @@ bool Gather::findStores() {
   return storesTile(store) && findLoad(store.getValue());
 }
 
-/// How much the index changes from one element of a row to the next; none if
-/// that is not known.
-std::optional<int64_t> Gather::getSlope(Value value) const {
-  if (value == last())
-    return 1;
-  if (!dependsOnLast(value))
-    return 0;
-  auto sum = value.getDefiningOp<arith::AddIOp>();
-  if (!sum)
-    return std::nullopt;
-  std::optional<int64_t> a = getSlope(sum.getLhs()), b = getSlope(sum.getRhs());
-  return a && b ? std::optional(*a + *b) : std::nullopt;
+/// Each number is looked at once, in order: it may be added to itself often.
+void Gather::findSlopes() {
+  slopes[last()] = 1;
+  loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (llvm::all_of(op->getOperands(),
+                     [&](Value value) { return getSlope(value) == 0; }))
+      return;
+    std::optional<int64_t> slope;
+    if (isa<arith::AddIOp>(op)) {
+      std::optional<int64_t> a = getSlope(op->getOperand(0)),
+                             b = getSlope(op->getOperand(1));
+      if (a && b && *a + *b == 1)
+        slope = 1;
+    }
+    for (Value result : op->getResults())
+      slopes[result] = slope;
+  });
 }
 
 /// Whether the last index goes along a row of the tensor, and no further.
@@ -194,16 +202,12 @@ bool Gather::hasRows() {
       cast<MemRefType>(load.getSource().getType()).getElementType() !=
           cast<MemRefType>(store.getTarget().getType()).getElementType())
     return false;
-  loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (llvm::any_of(op->getOperands(),
-                     [&](Value value) { return dependsOnLast(value); }))
-      alongRow.insert_range(op->getResults());
-  });
-  if (condition && dependsOnLast(condition))
+  findSlopes();
+  if (condition && getSlope(condition) != 0)
     return false;
   OperandRange places = load.getIndices();
-  return llvm::none_of(places.drop_back(),
-                       [&](Value place) { return dependsOnLast(place); }) &&
+  return llvm::all_of(places.drop_back(),
+                      [&](Value place) { return getSlope(place) == 0; }) &&
          getSlope(places.back()) == 1;
 }
 

@@ -30,6 +30,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tl {
 #define GEN_PASS_DEF_VERSIONKERNELSPASS
@@ -76,10 +77,13 @@ static bool isUndecided(Value tensor) {
 /// Whether neighbouring iterations of a parallel loop touch neighbouring
 /// elements at `last`.
 static bool goesAlong(Value last, ParallelOp loop) {
-  if (auto sum = last.getDefiningOp<arith::AddIOp>())
-    return goesAlong(sum.getLhs(), loop) || goesAlong(sum.getRhs(), loop);
+  SetVector<Value> summands; // each once: they may be added to themselves often
+  summands.insert(last);
+  for (size_t i = 0; i < summands.size(); ++i)
+    if (auto sum = summands[i].getDefiningOp<arith::AddIOp>())
+      summands.insert_range(sum->getOperands());
   return !loop.getBody().getArguments().empty() &&
-         last == loop.getBody().getArguments().back();
+         summands.contains(loop.getBody().getArguments().back());
 }
 
 /// Whether each thread has several of so many elements.
