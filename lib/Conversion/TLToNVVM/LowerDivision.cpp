@@ -8,10 +8,10 @@
 // Quotients are correctly rounded: two corrections by the exact remainder are,
 // wherever no intermediate result is denormal or overflows; in f64 with an
 // inverse that is rounded to nearest. One test for all elements of a vector
-// finds that out. Where it fails, those in f32 are computed in f64, which has
-// more than twice the digits and more than the exponents, so that rounding
-// again to f32 is exact even for denormal results; those in f64 are computed of
-// numbers between one and two, and scaled.
+// finds that out. Where it fails, those in f32 are computed one by one in f64,
+// which has more than twice the digits and more than the exponents, so that
+// rounding again to f32 is exact even for denormal results; those in f64 are
+// computed of numbers between one and two, and scaled.
 // Narrower floats are divided in f32, which has more than twice their digits
 // too.
 //
@@ -28,6 +28,7 @@
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tl/Conversion/MathFunctions/FloatBuilder.h"
@@ -77,6 +78,33 @@ static Value divideInDouble(OpBuilder &builder, Location loc, Value x,
                          f.less(size, std::numeric_limits<double>::infinity()));
   return arith::TruncFOp::create(builder, loc, narrow,
                                  f.select(isPlain, quotient, first));
+}
+
+/// The elements of `quotient` that are plain, and those of x / y elsewhere.
+/// Each has a branch of its own: f64 of all of a vector at once would take
+/// registers from the whole kernel for what hardly ever runs.
+static Value mendInDouble(OpBuilder &builder, Location loc, Value isPlain,
+                          Value quotient, Value x, Value y) {
+  auto type = dyn_cast<VectorType>(x.getType());
+  if (!type)
+    return divideInDouble(builder, loc, x, y);
+  for (int64_t i = 0, e = type.getNumElements(); i < e; ++i) {
+    auto element = [&](OpBuilder &b, Value of) -> Value {
+      return vector::ExtractOp::create(b, loc, of, i);
+    };
+    auto mended = scf::IfOp::create(
+        builder, loc, element(builder, isPlain),
+        [&](OpBuilder &plain, Location) {
+          scf::YieldOp::create(plain, loc, element(plain, quotient));
+        },
+        [&](OpBuilder &other, Location) {
+          Value a = element(other, x), b = element(other, y);
+          scf::YieldOp::create(other, loc, divideInDouble(other, loc, a, b));
+        });
+    quotient = vector::InsertOp::create(builder, loc, mended.getResult(0),
+                                        quotient, i);
+  }
+  return quotient;
 }
 
 /// 1 / y, rounded to nearest; `first` has 20 bits of it. That is what the last
@@ -207,8 +235,9 @@ static Value refineRoot(const FloatBuilder &f, Value x, Value inverse) {
   return inverse;
 }
 
-/// x / y in f32.
-static Value divide(OpBuilder &builder, Location loc, Value x, Value y) {
+/// x / y in f32, of as many as share a test.
+static Value divideTogether(OpBuilder &builder, Location loc, Value x,
+                            Value y) {
   FloatBuilder f(builder, loc, x.getType());
   Value first = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", y);
   Value inverse = refine(f, y, first);
@@ -228,9 +257,30 @@ static Value divide(OpBuilder &builder, Location loc, Value x, Value y) {
         scf::YieldOp::create(plain, loc, quotient);
       },
       [&](OpBuilder &other, Location) {
-        scf::YieldOp::create(other, loc, divideInDouble(other, loc, x, y));
+        scf::YieldOp::create(other, loc,
+                             mendInDouble(other, loc, isPlain, quotient, x, y));
       });
   return branch.getResult(0);
+}
+
+/// x / y in f32, four at a time: what is to be mended is kept beside what it is
+/// mended from, which in a long vector takes registers.
+static Value divide(OpBuilder &builder, Location loc, Value x, Value y) {
+  auto type = dyn_cast<VectorType>(x.getType());
+  constexpr int64_t kGroup = 4;
+  if (!type || type.getNumElements() <= kGroup)
+    return divideTogether(builder, loc, x, y);
+  Value result = x;
+  for (int64_t i = 0, e = type.getNumElements(); i < e; i += kGroup) {
+    auto group = [&](Value of) -> Value {
+      return vector::ExtractStridedSliceOp::create(builder, loc, of, i,
+                                                   std::min(kGroup, e - i), 1);
+    };
+    Value part = divideTogether(builder, loc, group(x), group(y));
+    result =
+        vector::InsertStridedSliceOp::create(builder, loc, part, result, i, 1);
+  }
+  return result;
 }
 
 /// x / y in f32, of numbers of which neither the reciprocal nor the quotient
