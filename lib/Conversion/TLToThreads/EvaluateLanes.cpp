@@ -25,9 +25,10 @@
 //   dimension and equal in the others (slopes of `ParallelBody`); the first of
 //   them is a multiple of the width, as are the strides, the extent of a row
 //   and the base (`ThreadLowering::getAccessWidth`); no condition tells them
-//   apart (`ParallelBody::isReachedTogether`), so that the guard of the first
-//   of them is that of all. Where the index is a quotient (`W[n, j // 2]`), as
-//   many lanes as the divisor read one element: groups begin at multiples of it
+//   apart (`ParallelBody::countReachedTogether`), so that the guard of the
+//   first of them is that of all. Where the index is a quotient (`W[n, j //
+//   2]`), as many lanes as the divisor read one element: groups begin at
+//   multiples of it
 //   (`beginsAtMultiples`).
 // - What neighbours have in common (a slope of zero) is a scalar for each of
 //   their groups. Groups share it if their loop indices agree, of those that
@@ -880,11 +881,13 @@ private:
     ThreadLowering &lowering;
   };
 
-  /// The access at the first lane of `group`. `isDivided` says that some of the
-  /// group's lanes may be off.
-  Access getAccess(Value buffer, ValueRange indices, int64_t group,
-                   bool isDivided) {
-    if (indices.empty() || isDivided)
+  /// The access of `op` at the first lane of `group`.
+  Access getAccess(Operation *op, Value buffer, ValueRange indices,
+                   int64_t group) {
+    int64_t together = body.countReachedTogether(op);
+    int64_t limit = std::gcd(groupSize, together);
+    if (indices.empty() || limit == 1 ||
+        (together != 0 && !beginsAtMultiples(limit)))
       return {};
     for (Value index : indices.drop_back())
       if (getMotion(index).value_or(Motion{1, 1}).slope != 0)
@@ -894,7 +897,6 @@ private:
         (motion->slope != 1 && !(motion->slope == 0 && hasQuotients)))
       return {};
     // Padding ends at the extent: a vector must not reach over it.
-    int64_t limit = groupSize;
     if (!padding.empty())
       while (loop.getExtents().back() % limit != 0)
         limit /= 2;
@@ -967,9 +969,8 @@ private:
     auto type = VectorType::get({numLanes}, element);
     Value lanes =
         arith::ConstantOp::create(b, lowering.loc, b.getZeroAttr(type));
-    bool isDivided = !body.isReachedTogether(load);
     for (int64_t lane = 0; lane < numLanes;) {
-      Access access = getAccess(buffer, indices, lane / groupSize, isDivided);
+      Access access = getAccess(load, buffer, indices, lane / groupSize);
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard =
           conjunction(getLaneGuard(lane, mask), getInBounds(buffer, at));
@@ -1016,9 +1017,8 @@ private:
     separateCopies(buffer);
     Value copy = body.isChangedTwice(buffer) ? firstCopy : Value();
     buffer = getView(buffer);
-    bool isDivided = !body.isReachedTogether(store);
     for (int64_t lane = 0; lane < numLanes;) {
-      Access access = getAccess(buffer, indices, lane / groupSize, isDivided);
+      Access access = getAccess(store, buffer, indices, lane / groupSize);
       int64_t width = access.lanesOfEach == 1 ? access.width : 1;
       SmallVector<Value> at = getIndices(indices, lane);
       Value guard = conjunction(conjunction(copy, getLaneGuard(lane, mask)),
@@ -1049,8 +1049,8 @@ private:
   int64_t countAddedTogether(AtomicOp atomic, Value buffer, int64_t lane) {
     if (!isPlainSum(atomic))
       return 1;
-    Access access = getAccess(buffer, atomic.getIndices(), lane / groupSize,
-                              !body.isReachedTogether(atomic));
+    Access access =
+        getAccess(atomic, buffer, atomic.getIndices(), lane / groupSize);
     int64_t width = access.lanesOfEach == 1 ? access.width : 1;
     while (width > 1 &&
            !lowering.hasInstruction(

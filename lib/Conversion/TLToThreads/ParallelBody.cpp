@@ -11,6 +11,7 @@
 #include "NumberFormula.h"
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tl;
@@ -282,8 +284,7 @@ void ParallelBody::visit(Operation *op, const Conditions &conditions) {
     return visitAccess(op, store.getTarget(), store.getIndices(), conditions);
   // Each iteration finds what others have left.
   if (isa<AtomicOp>(op)) {
-    if (conditions.divides)
-      dividing.insert(op);
+    together[op] = conditions.together;
     return dependOnAll(op);
   }
   if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -326,9 +327,7 @@ void ParallelBody::visitAccess(Operation *op, Value buffer, ValueRange indices,
       ((isOwn && !getConstantPosition(buffer, indices)) ||
        (!isOwn && isa<StoreOp>(op))))
     needScalars(op);
-  if (conditions.divides)
-    dividing.insert(op);
-
+  together[op] = conditions.together;
   if (auto store = dyn_cast<StoreOp>(op)) {
     reaches[op] = join(conditions.dims, getDependence(store.getValue()));
     return;
@@ -338,7 +337,7 @@ void ParallelBody::visitAccess(Operation *op, Value buffer, ValueRange indices,
   if (isOwn || isReadBack(base))
     return dependOnAll(op);
   dependences[result] = getDependence(indices);
-  if (!conditions.divides && areSteady(indices) &&
+  if (conditions.together == 0 && areSteady(indices) &&
       !writtenFragments.contains(base))
     slopes[result] = 0;
   // Lanes of the padding touch no memory.
@@ -355,7 +354,7 @@ void ParallelBody::visitIf(scf::IfOp branch, const Conditions &conditions) {
   bool isJoint = isUniform(condition);
   Conditions inside = {join(conditions.dims, getDependence(condition)),
                        conditions.isMasked || !isJoint,
-                       conditions.divides || getSlope(condition) != 0};
+                       std::gcd(conditions.together, countTogether(condition))};
   for (Region &region : branch->getRegions())
     if (!region.empty())
       visit(region.front(), inside);
@@ -381,7 +380,7 @@ void ParallelBody::visitFor(scf::ForOp inner, const Conditions &conditions) {
   dependOnAll(inner);
   visit(*inner.getBody(),
         {join(conditions.dims, getDependence(ValueRange(bounds))),
-         conditions.isMasked, conditions.divides});
+         conditions.isMasked, conditions.together});
 }
 
 void ParallelBody::visitElementwise(Operation *op,
@@ -396,7 +395,7 @@ void ParallelBody::visitElementwise(Operation *op,
   // A division says nothing of its neighbours in lanes that are off. Padding
   // is at the end: its lanes have no neighbours before them that are off.
   bool isOffSomewhere = mayTrap(op) && (conditions.isMasked || isPadded());
-  if (!mayTrap(op) || !conditions.divides)
+  if (!mayTrap(op) || conditions.together == 0)
     slopes[result] = findSlope(op);
   if (!isOffSomewhere &&
       llvm::all_of(op->getOperands(), [&](Value it) { return isUniform(it); }))
@@ -424,6 +423,60 @@ std::optional<int64_t> ParallelBody::findSlope(Operation *op) const {
   if (!a || !b)
     return std::nullopt;
   return isa<arith::AddIOp>(op) ? *a + *b : *a - *b;
+}
+
+/// A power of two of which `sum` is a multiple where the last loop index is; 1
+/// for what is not the sum of that index and of what neighbours have in common.
+/// It stays one if the sum wraps around, or changes its width.
+int64_t ParallelBody::getAlignment(Value sum) const {
+  constexpr int64_t kMost = 16;
+  if (getArgument(sum) == getLastDim())
+    return kMost;
+  Operation *op = sum.getDefiningOp();
+  if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+                      arith::ExtUIOp, arith::TruncIOp>(op))
+    return getAlignment(op->getOperand(0));
+  if (isa_and_nonnull<arith::AddIOp>(op))
+    for (unsigned i : {0, 1})
+      if (Value other = op->getOperand(1 - i); getSlope(other) == 0)
+        return std::gcd(getAlignment(op->getOperand(i)),
+                        std::gcd(kMost, tl::getDivisor(other)));
+  return 1;
+}
+
+/// How many neighbours, from a multiple of so many on, have `condition` in
+/// common: sums that count the multiples of `n` are all below a multiple of it,
+/// or none is.
+int64_t ParallelBody::countTogether(Value condition) const {
+  if (getSlope(condition) == 0)
+    return 0;
+  Operation *op = condition.getDefiningOp();
+  if (isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return std::gcd(countTogether(op->getOperand(0)),
+                    countTogether(op->getOperand(1)));
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+  if (!compare)
+    return 1;
+  Value sum = compare.getLhs(), bound = compare.getRhs();
+  using Predicate = arith::CmpIPredicate;
+  switch (compare.getPredicate()) {
+  case Predicate::slt:
+  case Predicate::sge:
+  case Predicate::ult:
+  case Predicate::uge:
+    break;
+  case Predicate::sgt:
+  case Predicate::sle:
+  case Predicate::ugt:
+  case Predicate::ule:
+    std::swap(sum, bound);
+    break;
+  default:
+    return 1;
+  }
+  if (getSlope(bound) != 0)
+    return 1;
+  return std::gcd(getAlignment(sum), tl::getDivisor(bound));
 }
 
 std::optional<int64_t> ParallelBody::getDivisor(Value value) const {

@@ -56,9 +56,10 @@ public:
   llvm::BitVector getDependence(mlir::Value value) const;
   llvm::BitVector getDependence(mlir::Operation *op) const;
 
-  /// True if neighbours along the last loop index all reach an access, or none.
-  bool isReachedTogether(mlir::Operation *access) const {
-    return !dividing.contains(access);
+  /// How many neighbours along the last loop index, from a multiple of so many
+  /// on, all reach an access, or none of them; 0 where that holds for all.
+  int64_t countReachedTogether(mlir::Operation *access) const {
+    return together.lookup(access);
   }
 
   /// How many instructions an iteration takes, roughly: what is computed once
@@ -102,7 +103,7 @@ private:
   struct Conditions {
     llvm::BitVector dims;  ///< the loop indices that they may depend on
     bool isMasked = false; ///< they may differ in the iterations of a thread
-    bool divides = false;  ///< they may differ in neighbours
+    int64_t together = 0;  ///< as `countReachedTogether` says
   };
   void visit(mlir::Block &block, const Conditions &conditions);
   void visit(mlir::Operation *op, const Conditions &conditions);
@@ -125,6 +126,8 @@ private:
   void dependOnAll(mlir::Operation *op);
   llvm::BitVector getDependence(mlir::ValueRange values) const;
   bool areSteady(mlir::ValueRange values) const;
+  int64_t getAlignment(mlir::Value sum) const;
+  int64_t countTogether(mlir::Value condition) const;
   std::optional<int64_t> findSlope(mlir::Operation *op) const;
   std::optional<int64_t> multiplySlope(mlir::Value a, mlir::Value b) const;
 
@@ -137,7 +140,7 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<int64_t>> slopes;
   llvm::DenseMap<mlir::Value, llvm::BitVector> dependences;
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> reaches;
-  llvm::DenseSet<mlir::Operation *> dividing;
+  llvm::DenseMap<mlir::Operation *, int64_t> together;
   /// An access of what is not the iteration's own.
   struct Access {
     mlir::Value view;

@@ -17,13 +17,23 @@ using namespace tl;
 using layout::FragmentMode;
 
 /// The most of a mode's values that divide it, are no more than `room`, and
-/// make whole units of what `taken` values of the modes before it begin.
+/// make whole units of what `taken` values of the modes before it begin. Where
+/// that leaves more than half of the room empty (three of nine, and room for
+/// eight), twice the room does no harm.
 static int64_t takeOf(FragmentMode mode, int64_t room, int64_t taken,
                       int64_t unit) {
-  for (int64_t part = std::min(mode.extent, room); part > 0; --part)
-    if (mode.extent % part == 0 && taken * part % unit == 0)
-      return part;
-  return mode.extent;
+  auto fits = [&](int64_t part) {
+    return mode.extent % part == 0 && taken * part % unit == 0;
+  };
+  int64_t part = std::min(mode.extent, room);
+  while (part > 0 && !fits(part))
+    --part;
+  if (part > 0 && part * 2 >= std::min(mode.extent, room))
+    return part;
+  int64_t more = std::max(room, int64_t(1));
+  while (more < mode.extent && !fits(more))
+    ++more;
+  return part == 0 || more <= 2 * room ? more : part;
 }
 
 Rounds::Rounds(const layout::FragmentLayout &layout, int64_t limit,
