@@ -9,6 +9,7 @@
 #include "Moves.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 #include <cassert>
 
 using namespace llvm;
@@ -37,6 +38,44 @@ FragmentLayout tl::layout::selectDims(const FragmentLayout &layout,
       map_to_vector(layout.getValueModes(), translate);
   erase_if(values, [](FragmentMode mode) { return mode.stride == 0; });
   return FragmentLayout(newShape, threads, values);
+}
+
+FragmentLayout tl::layout::cropDims(const FragmentLayout &layout,
+                                    ArrayRef<int64_t> extents) {
+  ArrayRef<int64_t> shape = layout.getShape();
+  // Where threads go, all values before them stay.
+  SmallVector<int64_t> wanted(extents);
+  for (FragmentMode mode : layout.getThreadModes())
+    if (std::optional<Move> move = findMove(shape, mode))
+      wanted[move->dim] = std::max(wanted[move->dim], move->step * mode.extent);
+  SmallVector<int64_t> newShape(shape.size(), 1);
+  auto hold = [&](Move move, int64_t extent) {
+    newShape[move.dim] = std::max(newShape[move.dim], move.step * extent);
+  };
+  SmallVector<std::pair<FragmentMode, Move>> values;
+  for (FragmentMode mode : layout.getValueModes()) {
+    Move move = *findMove(shape, mode);
+    if (move.step >= wanted[move.dim])
+      continue;
+    mode.extent =
+        std::min(mode.extent, int64_t(divideCeil(wanted[move.dim], move.step)));
+    hold(move, mode.extent);
+    values.push_back({mode, move});
+  }
+  for (FragmentMode mode : layout.getThreadModes())
+    if (std::optional<Move> move = findMove(shape, mode))
+      hold(*move, mode.extent);
+  SmallVector<int64_t> strides = rowMajorStrides(newShape);
+  auto threads = map_to_vector(layout.getThreadModes(), [&](FragmentMode mode) {
+    std::optional<Move> move = findMove(shape, mode);
+    return FragmentMode{mode.extent,
+                        move ? move->step * strides[move->dim] : 0};
+  });
+  auto kept = map_to_vector(values, [&](auto &pair) {
+    auto [mode, move] = pair;
+    return FragmentMode{mode.extent, move.step * strides[move.dim]};
+  });
+  return FragmentLayout(newShape, threads, kept);
 }
 
 FragmentLayout tl::layout::extendDims(const FragmentLayout &layout,

@@ -536,6 +536,39 @@ TEST(FragmentLayoutRelations, LoopsExtendFragments) {
                 {64, 128}, 8);
 }
 
+/// Checks that the layout holds what `tile` does of the first `extents`, each
+/// element in the same threads, and one value for each that a thread needs.
+void expectCrops(const FragmentLayout &tile, ArrayRef<int64_t> extents) {
+  FragmentLayout part = cropDims(tile, extents);
+  std::string why;
+  ASSERT_TRUE(succeeded(part.verify(why))) << why;
+  auto all = owners(tile), held = owners(part);
+  for (auto &[element, places] : held) {
+    std::set<int64_t> threads, before;
+    for (auto [thread, value] : places)
+      threads.insert(thread);
+    for (auto [thread, value] : all.at(element))
+      before.insert(thread);
+    EXPECT_EQ(threads, before);
+  }
+  for (auto [dim, extent] : enumerate(extents))
+    EXPECT_GE(part.getShape()[dim], extent);
+}
+
+TEST(FragmentLayoutRelations, PartsAreCropped) {
+  FragmentLayout factor({16, 256}, {{4, 1}, {8, 256}},
+                        {{2, 4}, {2, 2048}, {32, 8}});
+  EXPECT_EQ(cropDims(factor, {16, 4}),
+            FragmentLayout({16, 4}, {{4, 1}, {8, 4}}, {{2, 32}}));
+  EXPECT_EQ(cropDims(factor, {16, 20}).numValues(), 2 * 2 * 3);
+  for (int64_t columns : {1, 4, 5, 8, 20, 255, 256}) {
+    expectCrops(factor, {16, columns});
+    expectCrops(factor, {3, columns});
+    expectCrops(FragmentLayout::blocked({16, 256}, 128, 4), {16, columns});
+    expectCrops(FragmentLayout::mmaAccumulator(64, 256, 2, 2), {64, columns});
+  }
+}
+
 // Copies become threads along the new dimension: 4 of 16 lanes for a row of 16
 // in vectors of 4, the others still hold copies.
 TEST(FragmentLayoutRelations, CopiesAreSpread) {

@@ -67,6 +67,7 @@ followFragment(ParallelOp loop, const FragmentAccess &access,
       loopDims, [&](int64_t dim) { return loop.getExtents()[dim]; });
   if (!covers(seen, extents))
     return std::nullopt;
+  seen = layout::cropDims(seen, extents);
   int64_t lastDim = static_cast<int64_t>(loop.getExtents().size()) - 1;
   int64_t width =
       getVectorWidth(loop.getExtents(), getRowElement(loop, lastDim));

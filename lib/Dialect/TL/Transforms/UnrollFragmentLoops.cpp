@@ -9,7 +9,7 @@
 //
 // goes through shared memory twice, and not at all where the loop over `s` is
 // written out. A loop with few iterations is, if the elements of a fragment
-// that its iterations read are a multiple of eight apart: that is where matrix
+// that its iterations read are a multiple of four apart: that is where matrix
 // instructions have other elements of the same thread.
 //
 // Sound because a loop with constant bounds is what its iterations are, one
@@ -40,9 +40,11 @@ using namespace mlir;
 using namespace tl;
 
 /// Iterations, and operations of all of them, of a loop that is written out.
-static constexpr int64_t kMostIterations = 8, kMostOperations = 1024;
-/// Rows and columns of an accumulator that a thread holds are so far apart.
-static constexpr int64_t kApart = 8;
+static constexpr int64_t kMostIterations = 64, kMostOperations = 1024;
+/// Columns of a factor in tf32 that a thread holds are so far apart, rows and
+/// columns of accumulators twice as far (PTX ISA, "Matrix Fragments for
+/// mma.m16n8k8").
+static constexpr int64_t kApart = 4;
 
 /// How far `value` goes with each unit of the index of `loop`, if it is sums
 /// and products of that and of constants; none if it is anything else.

@@ -50,21 +50,20 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
-    %c4 = arith.constant 4 : index
-    %c9 = arith.constant 9 : index
+    %c65 = arith.constant 65 : index
     %c16 = arith.constant 16 : index
     %acc = tl.alloc : !acc
     %tile = tl.alloc : !tile
     %other = tl.alloc : !tile
     scf.for %s = %c0 to %c2 step %c1 {
       tl.parallel (%i, %j) in (16, 64) {
-        %first = arith.muli %s, %c4 : index
+        %first = arith.muli %s, %c2 : index
         %at = arith.addi %i, %first : index
         %x = tl.load %acc[%at, %j] : !acc
         tl.store %x, %tile[%i, %j] : !tile
       }
     }
-    scf.for %s = %c0 to %c9 step %c1 {
+    scf.for %s = %c0 to %c65 step %c1 {
       tl.parallel (%i, %j) in (16, 64) {
         %first = arith.muli %s, %c16 : index
         %at = arith.addi %i, %first : index
