@@ -75,6 +75,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createAddWorkspacesPass());
   kernel.addPass(createMarkBulkStoresPass());
   kernel.addPass(createVerifyLayoutsPass());
+  kernel.addPass(createEnterGuardsPass());
   kernel.addPass(
       createAssignStagesPass({/*registers=*/canChangeRegisters(assembler)}));
   kernel.addPass(createExpandPipelinePass());
@@ -285,6 +286,8 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   }
   if (!options.fromThreads)
     addStatements(manager, options);
+  if (!isCPU && !options.fromThreads)
+    manager.addPass(createWidenBlocksPass());
   manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());

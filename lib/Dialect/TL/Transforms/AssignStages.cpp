@@ -167,6 +167,8 @@ static void assign(PipelinedOp loop, const Target &target) {
   for (CopyOp copy : found.copies)
     copy->setAttr(kAheadAttr, builder.getUnitAttr());
 
+  if (loop->hasAttr(kGuardedAttr))
+    return;
   std::string reason;
   if (std::optional<DelayedGemm> delayed = DelayedGemm::of(loop, reason)) {
     delayed->gemm->setAttr(kDelayedAttr, builder.getUnitAttr());
@@ -219,9 +221,9 @@ static void shareSlots(gpu::GPUFuncOp kernel) {
 /// faster. Products of two warp groups keep the tensor cores busy between them;
 /// with fewer slots it cannot run ahead far enough (late products have slots of
 /// their own), and where two blocks share a multiprocessor they hide each
-/// other's waits.
+/// other's waits. Where guards stand around the loops, nothing else runs ahead.
 static constexpr int64_t kMinWarpGroups = 2, kMinStages = 3,
-                         kMinStagesIfLate = 2;
+                         kMinStagesIfLate = 2, kMinStagesIfGuarded = 2;
 static constexpr int64_t kWarp = 32, kMaxThreads = 1024; // of a block
 
 /// Bytes of shared memory that bulk copies fill, in all slots.
@@ -298,6 +300,14 @@ static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
   return most + kReservedSharedBytes <= target.getSharedMemoryLimit();
 }
 
+static bool isGuarded(PipelinedOp loop) { return loop->hasAttr(kGuardedAttr); }
+
+static int64_t getMinStages(PipelinedOp loop) {
+  if (isGuarded(loop))
+    return kMinStagesIfGuarded;
+  return hasLateGemm(loop) ? kMinStagesIfLate : kMinStages;
+}
+
 /// `tl.specialize`, if a thread of its own for the copies of `loops`, into
 /// slots of so many `bytes`, promises anything; else null.
 static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
@@ -306,16 +316,19 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
                                   bool canChangeRegisters) {
   int64_t threads = getNumThreads(kernel);
   bool isLate = llvm::any_of(loops, hasLateGemm);
+  bool hasGuards = llvm::any_of(loops, isGuarded);
   for (PipelinedOp loop : loops)
-    if (loop.getStages() < (hasLateGemm(loop) ? kMinStagesIfLate : kMinStages))
+    if (loop.getStages() < getMinStages(loop))
       return {};
   int64_t fragments = countFragmentRegisters(kernel);
   bool isAlone =
       2 * bytes > target.getSharedMemoryLimit() ||
       fragments + kOtherRegistersIfLate > getFirstRegisters(2 * threads);
   if (llvm::none_of(loops, multipliesByWarpGroups) ||
-      threads % kWarpGroup != 0 || threads < kMinWarpGroups * kWarpGroup ||
-      threads + (isLate ? kWarpGroup : kWarp) > kMaxThreads || !isAlone)
+      threads % kWarpGroup != 0 ||
+      threads + (isLate ? kWarpGroup : kWarp) > kMaxThreads)
+    return {};
+  if (!hasGuards && (threads < kMinWarpGroups * kWarpGroup || !isAlone))
     return {};
   Builder builder(kernel.getContext());
   if (isLate) {
@@ -330,8 +343,9 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
   });
   int64_t registers =
       getFirstRegisters(llvm::alignTo(threads + kWarp, kWarpGroup));
-  if (isInLoop && 2 * bytes > target.getSharedMemoryLimit() &&
-      fragments + kOtherRegisters <= registers)
+  bool paysInLoop =
+      hasGuards || (isInLoop && 2 * bytes > target.getSharedMemoryLimit());
+  if (paysInLoop && fragments + kOtherRegisters <= registers)
     return builder.getUnitAttr();
   return {};
 }
@@ -374,6 +388,22 @@ static void chooseRoles(gpu::GPUFuncOp kernel, const Target &target,
              slice.getReason().str();
 }
 
+/// Takes back that loops behind guards run ahead, where no role does.
+static void keepBehindGuards(gpu::GPUFuncOp kernel) {
+  if (kernel->hasAttr(kSpecializeAttr))
+    return;
+  kernel.walk([&](PipelinedOp loop) {
+    if (!isGuarded(loop) || !getEngine(loop))
+      return;
+    loop->removeAttr(kEngineAttr);
+    for (auto copy : loop.getBody().getOps<CopyOp>())
+      copy->removeAttr(kAheadAttr);
+    remark::missed(loop.getLoc(), remarkOptions())
+        << "loop is not pipelined: its copies stand in a branch, and no thread "
+           "of its own runs ahead through that";
+  });
+}
+
 /// True if the program has the blocks of a cluster meet, or reach each other.
 /// All warps of a block meet with those of others, so that it can have no
 /// roles.
@@ -404,6 +434,7 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
         shareSlots(kernel);
       if (!meetsInCluster(kernel)) {
         chooseRoles(kernel, *target, registers);
+        keepBehindGuards(kernel);
         multicastCopies(kernel);
       }
     }

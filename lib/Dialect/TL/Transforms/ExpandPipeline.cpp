@@ -73,6 +73,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlainLoop.h"
 #include "SlotPromotion.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
 #include "tl/Dialect/TL/Analysis/Rings.h"
@@ -646,23 +647,6 @@ private:
 
 } // namespace
 
-/// Turns the loop into a plain one.
-static void makeSerial(PipelinedOp loop) {
-  OpBuilder builder(loop);
-  Location loc = loop.getLoc();
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto serial =
-      scf::ForOp::create(builder, loc, loop.getLower(), loop.getUpper(), one);
-  Block &body = loop.getBody().front();
-  serial.getInductionVar().setLoc(
-      withNameOf(body.getArgument(0).getLoc(), loc));
-  body.getArgument(0).replaceAllUsesWith(serial.getInductionVar());
-  body.getTerminator()->erase();
-  serial.getBody()->getOperations().splice(serial.getBody()->begin(),
-                                           body.getOperations());
-  loop.erase();
-}
-
 /// The first pipelined loop, an outer one before those inside.
 static PipelinedOp findLoop(Operation *root) {
   PipelinedOp found;
@@ -702,7 +686,7 @@ private:
     // Outer loops first: they clone those inside.
     while (PipelinedOp loop = findLoop(kernel)) {
       if (!getEngine(loop)) {
-        makeSerial(loop);
+        makePlain(loop);
         continue;
       }
       CommonPipes &pipes = findPipes(LoopTiles::of(loop), known);

@@ -27,6 +27,10 @@ inline constexpr llvm::StringLiteral kEngineAttr = "tl.engine";
 /// `tl.alloc` in workgroup memory: it may be started in an earlier iteration.
 inline constexpr llvm::StringLiteral kAheadAttr = "tl.ahead";
 
+/// On a `tl.pipelined` of one iteration: a guard in a loop that was pipelined
+/// stands around it, and it is to run ahead through that loop.
+inline constexpr llvm::StringLiteral kGuardedAttr = "tl.guarded";
+
 /// The engine of a loop, or none.
 std::optional<CopyEngine> getEngine(PipelinedOp loop);
 

@@ -117,6 +117,19 @@ def OutlineKernelsPass : Pass<"tl-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def WidenBlocksPass : Pass<"tl-widen-blocks", "::mlir::ModuleOp"> {
+  let summary = "give a block more threads where its fragments need their registers";
+  let description = [{
+    Requires kernels that are not outlined. A block of one row of threads whose
+    fragments, as many as hold something at once, take more registers than its threads
+    have gets two or four times as many, 256 at most.
+
+    Not for kernels in which anything depends on the threads that there are: thread
+    indices, operations of warps, barriers of some threads, layouts of the program's
+    own, calls of CUDA C++; nor for cooperative ones.
+  }];
+}
+
 def VersionKernelsPass : Pass<"tl-version-kernels", "::mlir::ModuleOp"> {
   let summary = "make a kernel for aligned rows beside the one for any";
   let description = [{
@@ -362,6 +375,17 @@ def VerifyLayoutsPass : Pass<"tl-verify-layouts", "::mlir::gpu::GPUModuleOp"> {
     reductions have the workspaces they need. Changes nothing. An error is a
     defect of the compiler.
   }];
+}
+
+def EnterGuardsPass : Pass<"tl-enter-guards", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "make pipelined loops of one iteration behind guards";
+  let description = [{
+    A pipelined loop all of whose copies into shared memory stand behind a guard
+    becomes a plain loop, and what is behind the guard a `tl.pipelined` of one
+    iteration, which is marked `tl.guarded`: a role that fills runs ahead from one of
+    these to the next. Only for chips that have the bulk copy engine.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {

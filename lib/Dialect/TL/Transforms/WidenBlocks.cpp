@@ -1,0 +1,182 @@
+//===- WidenBlocks.cpp - More threads where registers do not suffice ------===//
+//
+// What a block holds in fragments is spread over its threads, and a thread has
+// at most 255 registers. Two accumulators of 128x128 floats fill those of 128
+// threads, and the rest is spilled. A multiprocessor has registers for twice as
+// many threads of that size, so such a block gets them.
+//
+// Sound because a program without threads of its own does not say how many
+// there are: a statement is executed by the block, and which thread holds an
+// element of a fragment is the compiler's choice (docs/language/semantics.md).
+// So a kernel is left as it is if it holds anything but what is known here to
+// be of that kind (`isOfTheBlock`): thread indices, statements of warps, named
+// barriers, sources in CUDA C++, layouts of the program's own. So is a
+// cooperative kernel, whose blocks have to be resident at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tl {
+#define GEN_PASS_DEF_WIDENBLOCKSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+/// What a thread has (CUDA C++ Programming Guide, compute capabilities), and
+/// what it needs beside fragments: addresses, loop indices, operands.
+static constexpr int64_t kRegisters = 255, kOtherRegisters = 24;
+/// As many threads as have so many registers, on one multiprocessor.
+static constexpr int64_t kMaxThreads = 256;
+
+/// True if what `op` does is the same however many threads execute it.
+static bool isOfTheBlock(Operation *op) {
+  if (auto alloc = dyn_cast<AllocOp>(op))
+    return !alloc.getLayoutAttr() || !isInSpace(alloc, Space::Fragment);
+  if (isa<arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
+          scf::SCFDialect>(op->getDialect()))
+    return true;
+  return isa<AtomicOp, CopyOp, FillOp, GemmOp, LoadOp, ParallelOp, PipelinedOp,
+             ReduceOp, StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp,
+             gpu::GridDimOp>(op);
+}
+
+namespace {
+/// The fragments of a kernel, and where in the order of its ops each is in use.
+class FragmentLives {
+public:
+  explicit FragmentLives(KernelOp kernel) {
+    kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      begins[op] = numOps++;
+      note(op);
+    });
+    for (auto &[fragment, life] : lives)
+      widen(fragment, life);
+  }
+
+  /// The most bits that fragments hold at once.
+  int64_t countBits() const {
+    int64_t most = 0;
+    for (auto &[fragment, life] : lives) {
+      int64_t bits = 0;
+      // It is never more than where one of them begins.
+      for (auto &[other, otherLife] : lives)
+        if (otherLife.first <= life.first && life.first <= otherLife.last)
+          bits += getBits(other);
+      most = std::max(most, bits);
+    }
+    return most;
+  }
+
+private:
+  struct Life {
+    int64_t first, last;
+    SmallVector<Operation *> uses;
+  };
+
+  static int64_t getBits(Value fragment) {
+    auto type = cast<MemRefType>(fragment.getType());
+    return type.getNumElements() * type.getElementTypeBitWidth();
+  }
+
+  void note(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (!isa<MemRefType>(operand.getType()))
+        continue;
+      Value buffer = getBuffer(operand);
+      if (!isInSpace(buffer, Space::Fragment))
+        continue;
+      int64_t at = begins[op];
+      Life &life = lives.try_emplace(buffer, Life{at, at, {}}).first->second;
+      life.last = at;
+      life.uses.push_back(op);
+    }
+  }
+
+  /// True if the op, or the parallel loop around it, only writes the fragment.
+  static bool onlyWrites(Operation *op, Value fragment) {
+    if (auto loop = op->getParentOfType<ParallelOp>()) {
+      bool reads = false;
+      loop.walk([&](LoadOp load) {
+        reads |= getBuffer(load.getSource()) == fragment;
+      });
+      return !reads;
+    }
+    auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    if (interface)
+      interface.getEffects(effects);
+    return interface && llvm::none_of(effects, [&](auto &effect) {
+             return isa<MemoryEffects::Read>(effect.getEffect()) &&
+                    effect.getValue() == fragment;
+           });
+  }
+
+  /// What a loop finds in a fragment that it does not write first is held for
+  /// the whole loop.
+  void widen(Value fragment, Life &life) {
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    for (Operation *use : life.uses) {
+      for (Operation *loop = use->getParentOp();
+           loop->isAncestor(fragment.getDefiningOp()) == false;
+           loop = loop->getParentOp()) {
+        if (!isa<LoopLikeOpInterface, PipelinedOp>(loop) ||
+            !seen.insert(loop).second || onlyWrites(use, fragment))
+          continue;
+        life.first = std::min(life.first, begins[loop]);
+        Operation *end = loop;
+        while (end->getNumRegions() != 0 && !end->getRegion(0).empty() &&
+               !end->getRegion(end->getNumRegions() - 1).front().empty())
+          end = &end->getRegion(end->getNumRegions() - 1).front().back();
+        life.last = std::max(life.last, begins[end]);
+      }
+    }
+  }
+
+  int64_t numOps = 0;
+  llvm::DenseMap<Operation *, int64_t> begins;
+  llvm::MapVector<Value, Life> lives;
+};
+} // namespace
+
+static void widen(KernelOp kernel) {
+  int64_t threads = 1;
+  for (int64_t extent : kernel.getThreads())
+    threads *= extent;
+  if (kernel->hasAttr(kMinBlocksAttr) || threads != kernel.getThreads()[0] ||
+      threads % 32 != 0 || 2 * threads > kMaxThreads || kernel.getCooperative())
+    return;
+  int64_t room = kRegisters - kOtherRegisters;
+  int64_t needed = llvm::divideCeil(FragmentLives(kernel).countBits(), 32);
+  if (needed <= room * threads)
+    return;
+  WalkResult walk = kernel.getBody().walk([](Operation *op) {
+    return isOfTheBlock(op) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (walk.wasInterrupted())
+    return;
+  while (needed > room * threads && 2 * threads <= kMaxThreads)
+    threads *= 2;
+  SmallVector<int64_t> extents(kernel.getThreads());
+  extents[0] = threads;
+  kernel.setThreads(extents);
+}
+
+namespace {
+struct WidenBlocksPass : tl::impl::WidenBlocksPassBase<WidenBlocksPass> {
+  void runOnOperation() override { getOperation().walk(widen); }
+};
+} // namespace
