@@ -44,6 +44,7 @@ from ..values import (
 from .cuts import copy_cut, expect_lengths, fill_cut, is_cut, largest_box, part_for, without_needless_cuts
 from .hints import ignored_options
 from .loops import Else, If, Parallel, copying, serial
+from .views import View
 from .workspaces import alloc_global
 
 if TYPE_CHECKING:
@@ -229,7 +230,10 @@ def copy(
     if _may_overlap(from_, to, tile):
         _copy_by_way_of_a_tile(from_, to, tile)
         return
-    from_, to = _as_slot(from_), _as_slot(to)
+    if rows := _rows_of_a_part(from_, to, tile):
+        _copy_in_parts(from_, to, tile, rows)
+        return
+    from_, to = (_as_slot(_in_source(side, tile)) for side in (from_, to))
     to.buffer.mark_written()
     if isinstance(to.buffer, Packed):
         _copy_to_pairs(from_, to, to.buffer, tile)
@@ -336,6 +340,61 @@ def _as_slot(side: Region) -> Region:
         return side
     slot = whole(side)
     return Region(slot, (0,) * slot.rank, side.extents[leading:])
+
+
+def _box_in_source(side: Region, tile: tuple[int, ...]) -> Region | None:
+    """Returns the same elements of a view as a region of its source; None if they are not seen to be a box there."""
+    if not isinstance(side.buffer, View):
+        return None
+    extents = _matches(side, tile)
+    assert extents is not None, "the extents were compared before"
+    box = side.buffer.box_of(side.offsets, extents)
+    return Region(side.buffer.source, box.offsets, box.extents) if box is not None else None
+
+
+def _in_source(side: Region, tile: tuple[int, ...]) -> Region:
+    """Returns the same elements of a view as a tile of its source, which all know to copy, or the side as it is."""
+    found = _box_in_source(side, tile)
+    if found is None or _matches(found, tile) is None:
+        return side
+    return _in_source(found, tile)
+
+
+_MOST_PARTS = 8
+"""Into so many copies at most one is divided."""
+
+
+def _rows_of_a_part(source: Region, target: Region, tile: tuple[int, ...]) -> int:
+    """Returns how many rows of a tile of a view go to a row of its source, if it is stored there in parts; else 0.
+
+    A tile that is loaded is one copy, as others may run ahead only as wholes.
+    """
+    if source.buffer.space != "shared" or source.buffer.is_view or len(tile) != 2 or target.buffer.rank != 2:
+        return 0
+    box = _box_in_source(target, tile)
+    if box is None or _matches(box, tile) is not None:
+        return 0
+    rows = box.static_extents[-2] or 1
+    return rows if tile[0] <= rows * _MOST_PARTS else 0
+
+
+def _copy_in_parts(source: Region, target: Region, tile: tuple[int, ...], rows: int) -> None:
+    """Copies a tile as several of fewer rows each."""
+    extents = [_matches(side, tile) for side in (source, target)]
+    for first in range(0, tile[0], rows):
+        parts: list[Region] = []
+        for side, own in zip((source, target), extents, strict=True):
+            assert own is not None, "the extents were compared before"
+            along = next(d for d, extent in enumerate(own) if extent == tile[0])
+            offsets = [binary("add", o, first) if d == along else o for d, o in enumerate(side.offsets)]
+            parts.append(
+                Region(
+                    side.buffer,
+                    tuple(map(simplify, offsets)),
+                    tuple(rows if d == along else e for d, e in enumerate(own)),
+                )
+            )
+        copy(*parts)
 
 
 def _may_overlap(source: Region, target: Region, tile: tuple[int, ...]) -> bool:
