@@ -13,6 +13,7 @@
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/RowBox.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Roles.h"
@@ -235,14 +236,36 @@ static void startLoad(ThreadLowering &lowering, Value address, Value map,
       NVVM::CTAGroupKindAttr(), Value());
 }
 
+/// Where the box of a bulk load begins. If the rows that it gathers do not
+/// exist, behind the tensor.
+static SmallVector<Value> getStart(CopyOp copy, ThreadLowering &lowering) {
+  if (!copy.isGather())
+    return SmallVector<Value>(copy.getSourceOffsets());
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  IRMapping mapping;
+  Block &body = copy.getPlaces().front().front();
+  for (BlockArgument index : body.getArguments())
+    mapping.map(index, lowering.index(0));
+  for (Operation &op : body.without_terminator())
+    b.clone(op, mapping);
+  SmallVector<Value> start =
+      llvm::map_to_vector(copy.getRows().getPlace(), [&](Value place) {
+        return mapping.lookupOrDefault(place);
+      });
+  for (Value condition : getRowBox(copy)->conditions)
+    start.front() = arith::SelectOp::create(
+        b, loc, mapping.lookupOrDefault(condition), start.front(),
+        lowering.getSignature().getDim(copy.getSource(), 0));
+  return start;
+}
+
 static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   bool isLoad = isInSpace(copy.getSource(), Space::Global);
   Value global = isLoad ? copy.getSource() : copy.getTarget();
   Value shared = isLoad ? copy.getTarget() : copy.getSource();
-  SmallVector<Value> offsets(isLoad ? copy.getSourceOffsets()
-                                    : copy.getTargetOffsets());
   std::string reason;
   std::optional<BulkCopyShape> shape = getBulkCopyShape(copy, reason);
   std::optional<BulkCopyPart> part;
@@ -269,6 +292,9 @@ static LogicalResult lowerBulkCopy(CopyOp copy, ThreadLowering &lowering) {
   auto single = scf::IfOp::create(b, loc, lowering.getScope().isFirstThread());
   OpBuilder::InsertionGuard saved(b);
   b.setInsertionPointToStart(single.thenBlock());
+  SmallVector<Value> offsets =
+      isLoad ? getStart(copy, lowering)
+             : SmallVector<Value>(copy.getTargetOffsets());
   if (isLoad)
     barrier = lowering.getShared().getBarrierAddress(copy.getBarrier(),
                                                      copy.getBarrierIndex());

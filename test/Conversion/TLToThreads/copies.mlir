@@ -66,6 +66,44 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Rows that are gathered begin where the first of them does, or behind the
+  // tensor where none exists; whether those outside of it do nobody asks.
+  // CHECK-LABEL: gpu.func @bulk_load_of_gathered_rows(
+  // CHECK-SAME:    %[[MAP:[^ ]+]]: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 16, 2, 1], swizzle = 128, type = f16>}
+  // CHECK:         gpu.barrier
+  // CHECK:         scf.if
+  // CHECK:         %[[IMAGE:.+]] = arith.divui %{{.+}}, %{{.+}} : index
+  // CHECK:         %[[THERE:.+]] = arith.cmpi slt
+  // CHECK:         %[[BEHIND:.+]] = arith.constant 8 : index
+  // CHECK:         %[[FIRST:.+]] = arith.select %[[THERE]], %[[IMAGE]], %[[BEHIND]] : index
+  // CHECK:         %[[FIRST32:.+]] = arith.index_cast %[[FIRST]] : index to i32
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, %[[MAP]], %{{.+}}, box[%{{.+}}, %{{.+}}, %{{.+}}, %[[FIRST32]]]
+  gpu.func @bulk_load_of_gathered_rows(%A: memref<8x16x16x64xf16> {tl.align = 16 : i64}, %n: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    %bars = tl.alloc_barriers arrivals(1) offset(0) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c32 = arith.constant 32 : index
+    %c256 = arith.constant 256 : index
+    %b = gpu.block_id x
+    tl.copy %A to %tile tile(32, 64) places {
+    ^bb0(%i: index):
+      %start = arith.muli %b, %c32 : index
+      %p = arith.addi %start, %i : index
+      %image = arith.divui %p, %c256 : index
+      %inside = arith.remui %p, %c256 : index
+      %row = arith.divui %inside, %c16 : index
+      %y = arith.addi %row, %n : index
+      %x = arith.remui %inside, %c16 : index
+      %there = arith.cmpi slt, %b, %n : index
+      %below = arith.cmpi slt, %y, %c16 : index
+      %all = arith.andi %there, %below : i1
+      tl.places %image, %y, %x, %c0 if %all
+    } async bulk barrier(%bars[%c0] : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>) : memref<8x16x16x64xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // Zero is a multiple of everything, also divided: the place of a first copy
   // of those at `k * 512 / 8`.
   // CHECK-LABEL: gpu.func @bulk_load_at_a_quotient(

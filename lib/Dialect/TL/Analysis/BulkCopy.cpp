@@ -8,6 +8,7 @@
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/RowBox.h"
 #include "tl/Dialect/TL/IR/BulkSums.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 
@@ -68,11 +69,13 @@ static bool beginsInside(ValueRange offsets, int64_t columns) {
 /// starts at column -1 or 1 instead of -4, 0 or 4, and a store that starts
 /// before its tensor in any dimension.
 static const char *refusePlace(CopyOp copy) {
-  if (copy.isGather())
-    return "it gathers rows";
+  if (copy.isGather() && !getRowBox(copy))
+    return "it gathers rows that are not seen to be a box";
   bool load = isInSpace(copy.getSource(), Space::Global);
   Value global = getGlobal(copy);
-  ValueRange offsets = load ? copy.getSourceOffsets() : copy.getTargetOffsets();
+  ValueRange offsets = copy.isGather() ? copy.getRows().getPlace()
+                       : load          ? copy.getSourceOffsets()
+                                       : copy.getTargetOffsets();
   if (offsets.empty())
     return nullptr;
   int64_t bytes = getElementBytes(cast<MemRefType>(global.getType()));
@@ -125,13 +128,19 @@ std::optional<BulkCopyShape> tl::getBulkCopyShape(CopyOp copy,
                   "not lie as one tile");
   BulkCopyShape shape{{}, panels.getSwizzle(), panels.getPanels()};
   shape.box.assign(globalType.getRank(), 1);
+  if (copy.isGather()) {
+    SmallVector<int64_t> extents = getRowBox(copy)->extents;
+    shape.box.assign(extents.rbegin(), extents.rend());
+    shape.box.front() = panels.getBox().front();
+  }
   CopyLoops loops = CopyLoops::of(copy);
   for (auto [inSource, inTarget] :
        llvm::zip_equal(loops.source, loops.target)) {
     auto [inGlobal, inShared] =
         load ? std::pair(inSource, inTarget) : std::pair(inTarget, inSource);
-    shape.box[globalType.getRank() - 1 - inGlobal] =
-        panels.getBox()[sharedType.getRank() - 1 - inShared];
+    if (inGlobal >= 0)
+      shape.box[globalType.getRank() - 1 - inGlobal] =
+          panels.getBox()[sharedType.getRank() - 1 - inShared];
   }
   if (panels.getRowBytes() % kGranule != 0)
     return refuse("its rows are not a multiple of 16 bytes");
@@ -147,6 +156,10 @@ std::optional<BulkCopyPart> tl::getBulkCopyPart(CopyOp copy,
                                                 const BulkCopyShape &shape,
                                                 int64_t blocks,
                                                 std::string &reason) {
+  if (copy.isGather()) {
+    reason = "it gathers rows";
+    return std::nullopt;
+  }
   auto globalType = cast<MemRefType>(copy.getSource().getType());
   layout::SharedLayout panels = getSharedLayout(copy.getTarget());
   CopyLoops loops = CopyLoops::of(copy);

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -30,7 +31,13 @@ static SmallVector<Value> getUsed(Operation *op) {
     return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return {loop.getConditionOp().getCondition()};
-  return SmallVector<Value>(op->getOperands());
+  SmallVector<Value> used(op->getOperands());
+  if (auto copy = dyn_cast<CopyOp>(op)) {
+    SetVector<Value> ofPlaces;
+    getUsedValuesDefinedAbove(copy.getPlaces(), ofPlaces);
+    llvm::append_range(used, ofPlaces);
+  }
+  return used;
 }
 
 ProducerSlice ProducerSlice::of(gpu::GPUFuncOp kernel,
@@ -77,6 +84,8 @@ void ProducerSlice::addOp(Operation *op) {
     addOp(parent);
   if (auto copy = dyn_cast<CopyOp>(op); copy && roots.contains(op)) {
     tensors.insert(getBuffer(copy.getSource()));
+    for (Value table : copy.getTables())
+      tensors.insert(getBuffer(table));
     return;
   }
   if (roots.contains(op) ||

@@ -745,11 +745,11 @@ static LogicalResult verifyGather(CopyOp op) {
       source.getRank() == 0 || !op.getSourceOffsets().empty() ||
       !op.getTargetOffsets().empty() ||
       target.getRank() != static_cast<int64_t>(op.getTile().size()) ||
-      op.getBulk() || op.getAccumulate())
+      op.getMulticast() || op.getAccumulate())
     return op.emitOpError("with `places` expects a source in device memory, a "
                           "target in workgroup memory of the same element "
                           "type and of the tile's dimensions, no offsets, and "
-                          "neither `bulk` nor `accumulate`");
+                          "neither `multicast` nor `accumulate`");
   Block &body = op.getPlaces().front().front();
   auto rows = dyn_cast<PlacesOp>(body.back());
   bool hasIndices =

@@ -120,7 +120,7 @@ static bool canBeStartedElsewhere(CopyOp copy) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(copy->getParentOp());
   auto alloc = copy.getTarget().getDefiningOp<AllocOp>();
   if (!kernel || !alloc || copy.getAsync() || copy.getBulk() ||
-      !isInSpace(copy.getSource(), Space::Global) ||
+      copy.isGather() || !isInSpace(copy.getSource(), Space::Global) ||
       !isInSpace(copy.getTarget(), Space::Shared) || !fillsTarget(copy))
     return false;
   auto layout = dyn_cast_or_null<SharedLayoutAttr>(alloc.getLayoutAttr());

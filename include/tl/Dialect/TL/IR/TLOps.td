@@ -420,7 +420,8 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
 
     With `places` the copy gathers rows: the region computes, for all indices of the
     tile but the last, where in the source the row begins (`tl.places`), and whether
-    there is one; without one the row is zero. It may read tensors.
+    there is one; without one the row is zero. It may read tensors. With `bulk` the rows are
+    a box of the tensor (`RowBox.h`).
 
     `tl-find-gathers` makes such copies.
     `tl-assign-stages` marks the copies of a `tl.pipelined` that run ahead,
@@ -439,7 +440,7 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     needs `bulk`, a source in device memory and a target in workgroup memory, both of f32;
     (C9) `places` needs a source in device memory and a target in workgroup memory of the
     same element type, both without offsets, a tile of all dimensions of the target, and
-    neither `bulk` nor `accumulate`; its block has an index for each dimension of the tile
+    neither `multicast` nor `accumulate`; its block has an index for each dimension of the tile
     but the last, and ends in `tl.places`, with a place for each dimension of the source;
     what it does beside is arithmetic and `tl.load` of device memory.
 
