@@ -290,7 +290,13 @@ def test_a_program_that_prints_is_the_same_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("way", "text"), [("address", "make_tensor_from_addr"), ("narrow", "T.view"), ("wide", "T.view")]
+    ("way", "text"),
+    [
+        ("address", "make_tensor_from_addr"),
+        ("narrow", "T.view"),
+        ("wide", "T.view"),
+        ("reshaped", "T.reshape(T.reshape"),
+    ],
 )
 def test_tensors_have_second_names(way, text):
     """A program that reaches tensors at addresses, in memory of its own type or another, computes the same."""

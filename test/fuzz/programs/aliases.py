@@ -1,4 +1,4 @@
-"""Reaches tensors by second names: at their addresses, and as views of memory of another width.
+"""Reaches tensors by second names: at their addresses, as views of memory of another width, and as views of views.
 
 A program whose tensor has two names means what it does with one: statements are ordered as if both were one tensor
 (M13), and an element has the same bits whatever the type of the memory that it lies in (M7). So only its text changes.
@@ -8,6 +8,7 @@ A call has a parameter more, the addresses of those tensors, in their order.
 from __future__ import annotations
 
 import ast
+import math
 import random
 
 from .elements import PACKED, bits
@@ -32,7 +33,10 @@ def possible_aliases(program: Program, tensor: Tensor) -> list[Alias]:
     if buffer.dtype in PACKED or tensor.gap:
         return []
     size = bits(buffer.dtype)
-    if any(tensor.symbols) or buffer.dtype == "bool":
+    if any(tensor.symbols):
+        return ways
+    ways.append("reshaped")
+    if buffer.dtype == "bool":
         return ways
     if size > 8:
         ways.append("narrow")
@@ -117,7 +121,7 @@ class _Aliases(ast.NodeTransformer):
         if not name.startswith(_PLACES):
             return self.generic_visit(node)
         kept = self._kept
-        views = {n for n, way in self._aliases.items() if way != "address"}
+        views = {n for n, way in self._aliases.items() if way != "address" and (name != "copy" or way != "reshaped")}
         self._kept = kept | views
         if name == "copy":  # what one reads and writes by two names is undefined (M13)
             source, target = (self._names(a) for a in node.args)
@@ -160,8 +164,20 @@ class _Aliases(ast.NodeTransformer):
             place = f'T.cast({place}, "uint64")'
         if way == "address":
             return f'T.make_tensor_from_addr({place}, {shape}, "{dtype}", align={tensor.align})'
+        if way == "reshaped":
+            return f"T.reshape(T.reshape({name}, {self._other_shape(tensor.buffer.shape)}), {shape})"
         *outer, last = tensor.buffer.shape
         size = bits(dtype)
         last, size = (last * 2, size // 2) if way == "narrow" else (last // 2, size * 2)
         memory = f'T.make_tensor_from_addr({place}, {(*outer, last)}, "int{size}", align={tensor.align})'
         return f'T.view({memory}, {shape}, "{dtype}")'
+
+    def _other_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns a shape of as many elements: often with the last dimensions of this one."""
+        kept = self._rng.randrange(len(shape)) if self._rng.random() < 0.7 else 0
+        count = math.prod(shape[: len(shape) - kept])
+        other: list[int] = []
+        while len(other) < 2 and self._rng.random() < 0.6:
+            other.append(self._rng.choice([d for d in range(1, min(count, 64) + 1) if count % d == 0]))
+            count //= other[-1]
+        return (count, *other, *shape[len(shape) - kept :])

@@ -488,9 +488,9 @@ class Slot:
     count: int
 
 
-Alias = Literal["address", "narrow", "wide"]
-"""By what a tensor is reached that has a second name: a tensor at its address, or a view of one whose elements have
-half of the bits, or twice as many, which is only read."""
+Alias = Literal["address", "narrow", "wide", "reshaped"]
+"""By what a tensor is reached that has a second name: a tensor at its address, a view of one whose elements have
+half of the bits, or twice as many, which is only read, or a view of another view of the tensor itself."""
 
 
 @dataclass
