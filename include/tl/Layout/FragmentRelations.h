@@ -20,16 +20,17 @@ FragmentLayout selectDims(const FragmentLayout &layout,
                           llvm::ArrayRef<int64_t> dims);
 
 /// The part of `layout` at the front of each dimension that holds `extents`, as
-/// small as dropping values makes it: threads stay, and so may positions beyond.
+/// small as dropping values makes it: threads stay, and so may positions
+/// beyond.
 FragmentLayout cropDims(const FragmentLayout &layout,
                         llvm::ArrayRef<int64_t> extents);
 
-/// The converse of `selectDims`: a layout of a tile of `extents` or more whose dimension
-/// `dims[i]` lies as dimension i of `layout`. The other dimensions are spread
-/// over threads that hold copies, as far as these go, and then over values; if
-/// the last one is among them it is cut in vectors of `vectorWidth`. Requires
-/// each extent of `dims` to be no more than that of the dimension that it lies
-/// as.
+/// The converse of `selectDims`: a layout of a tile of `extents` or more whose
+/// dimension `dims[i]` lies as dimension i of `layout`. The other dimensions
+/// are spread over threads that hold copies, as far as these go, and then over
+/// values; if the last one is among them it is cut in vectors of `vectorWidth`.
+/// Requires each extent of `dims` to be no more than that of the dimension that
+/// it lies as.
 FragmentLayout extendDims(const FragmentLayout &layout,
                           llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<int64_t> extents, int64_t vectorWidth);

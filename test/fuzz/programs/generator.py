@@ -1132,7 +1132,13 @@ class _KernelDrawing:
         loop.body.append(If(e.condition(inner, 1), [gemm]) if e.chance(0.15) else gemm)
         for buffer in (scope, inner):
             self._define(gemm.c, buffer)
+        self._guard(loop, inner)
         return loop
+
+    def _guard(self, loop: Loop, scope: Scope) -> None:
+        """Puts all that a loop does behind a guard, perhaps: roles run ahead through that."""
+        if self._e.chance(0.2):
+            loop.body = [If(self._e.condition(scope, 1), loop.body)]
 
     def _aligned_tile(self, buffer: Buffer, scope: Scope, dim: int) -> Side:
         """Adds a tensor, and returns a tile of it that the bulk copy engine can move, if perhaps over an edge.
@@ -1205,6 +1211,7 @@ class _KernelDrawing:
         if copy_v not in loop.body:
             loop.body.append(copy_v)
         loop.body.append(Gemm(p, v, o, False, transpose_v, "FullRow" if groups == 2 else "Square"))
+        self._guard(loop, inner)
         body.append(loop)
 
     # Roundings --------------------------------------------------------------------------------------------------------
@@ -1354,6 +1361,7 @@ class _KernelDrawing:
         if e.chance(0.15) and not any(isinstance(x, Atomic) and x.name for x in loop.body):
             rng.shuffle(loop.body)  # a copy behind its use: what is read is of the trip before
         if len(loop.body) > before:
+            self._guard(loop, inner)
             body.append(loop)
 
     def _pipelined_copy(self, body: list[Stmt], buffer: Buffer, scope: Scope) -> None:

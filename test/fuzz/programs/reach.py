@@ -25,6 +25,7 @@ MARKS = {
     "pipelines of cp.async": r"tl\.engine = \"groups\"",
     "roles": r"tl\.role ",
     "roles with branches": r"tl\.role (?:.|\n)*scf\.if",
+    "pipelines behind guards": r"tl\.guarded",
     "late products": r"tl\.delayed",
     "turns": r"tl\.take_turn",
     "products of warp groups": r"plan\(<wgmma",
