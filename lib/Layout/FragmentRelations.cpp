@@ -122,6 +122,16 @@ FragmentLayout tl::layout::extendDims(const FragmentLayout &layout,
   return cover.finish();
 }
 
+FragmentLayout tl::layout::getRows(ArrayRef<int64_t> shape) {
+  SmallVector<FragmentMode> threads;
+  int64_t stride = shape.back();
+  for (int64_t extent : reverse(shape.drop_back())) {
+    threads.push_back({extent, stride});
+    stride *= extent;
+  }
+  return FragmentLayout(shape, threads, {{shape.back(), 1}});
+}
+
 /// Appends `mode`, which moves inside a dimension of `digits`, cut where it
 /// goes from digit to digit; `dimStride` is the dimension's. False if it does
 /// not move by whole digits.

@@ -286,6 +286,96 @@ def found_by_all(a):
     return b
 
 
+@T.prim_func
+def sequences(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=64):
+        tx = T.get_thread_binding()
+        S = T.alloc_shared((64, 8), "int32")
+        row, other = T.alloc_local((8,), "int32"), T.alloc_local((8,), "int32")
+        for k in T.vectorized(8):
+            row[k] = A[tx * 8 + k]
+        for i in T.serial(3):
+            for j in T.serial(8 // (2 << i)):
+                for k in T.serial(1 << i):
+                    row[j * (2 << i) + k] = row[j * (2 << i) + k] + row[j * (2 << i) + k + (1 << i)]
+                    row[j * (2 << i) + k + (1 << i)] = row[j * (2 << i) + k] - 2 * row[j * (2 << i) + k + (1 << i)]
+        for k in T.serial(8):
+            S[tx, k] = row[k]
+        for k in T.serial(8):
+            other[k] = S[(tx + 5) % 64, 7 - k]
+        for k in T.serial(8):
+            S[tx, k] = other[(k + A[tx]) % 8]
+        for k in T.serial(8):
+            B[tx * 16 + k] = S[tx, k] + row[A[tx + 64] % 8]
+        for k in T.serial(8):
+            B[tx * 16 + 8 + k] = S[tx ^ 1, k]
+
+
+def in_sequence(a):
+    rows = a[:512].reshape(64, 8).astype(np.int32)
+    for i in range(3):
+        pairs = rows.reshape(64, -1, 2, 1 << i)
+        rows = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2).reshape(64, 8)
+    t, k = np.arange(64)[:, None], np.arange(8)
+    other = rows[(t + 5) % 64, 7 - k]
+    tile = other[t, (k + a[:64, None]) % 8]
+    b = np.concatenate([tile + rows[t, a[64:128, None] % 8], tile[t ^ 1, k]], 1)
+    return b.astype(np.int32).ravel()
+
+
+@T.prim_func
+def kept(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=(8, 4)):
+        x, y = T.get_thread_binding(0), T.get_thread_binding(1)
+        S = T.alloc_shared((256,), "int32")
+        counts = T.alloc_local((100,), "int32")
+        T.clear(counts)
+        for i in T.serial(4):
+            T.copy(A[i * 256], S)
+            for k in T.serial(8):
+                counts[S[(y * 8 + x) * 8 + k] % 100] += k + 1
+        for k in T.serial(32):
+            B[(y * 8 + x) * 32 + k] = counts[k * 3]
+
+
+def kept_by_each(a):
+    counts = np.zeros((32, 100), np.int32)
+    for i in range(4):
+        for k in range(8):
+            counts[np.arange(32), a[i * 256 : i * 256 + 256].reshape(32, 8)[:, k] % 100] += k + 1
+    return counts[:, :96:3].ravel()
+
+
+@T.prim_func
+def in_order(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    with T.Kernel(1, threads=64):
+        tx = T.get_thread_binding()
+        S, first = T.alloc_shared((64,), "int32"), T.alloc_shared((16,), "int32")
+        own = T.alloc_local((9,), "int32")
+        T.clear(own)
+        for k in T.serial(9):
+            own[k] += A[tx + k]
+            S[(tx + k) % 64] = own[k] * 10 + k
+        B[tx] = S[tx]
+        for k in T.serial(9):
+            first[k] = A[k] + k
+            own[k] += A[tx] + 1
+        B[64 + tx] = own[tx % 9] + first[tx % 9]
+        for k in T.serial(9):
+            own[k] = S[tx] + k
+            S[tx] = own[k]
+        B[128 + tx] = S[63 - tx]
+
+
+def in_their_order(a):
+    b, t = np.zeros(1024, np.int32), np.arange(64)
+    tile = a[(t - 8) % 64 + 8] * 10 + 8
+    b[:64] = tile
+    b[64:128] = a[t + t % 9] + a[t] + 1 + a[t % 9] + t % 9
+    b[128:192] = (tile + 36)[::-1]
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -298,5 +388,8 @@ CASES = {
     "elements_of_a_fragment_in_arrays": (handed_out, had_by_all),
     "what_is_found_in_a_fragment_in_arrays": (found, found_by_all),
     "parts_outside_of_an_array_are_not_written": (parts_beyond, parts_inside),
+    "statements_of_threads_in_sequence": (sequences, in_sequence),
+    "arrays_of_threads_are_kept": (kept, kept_by_each),
+    "what_threads_write_in_loops_is_in_order": (in_order, in_their_order),
 }
 """By what they show (semantics S3, S4, P3, M2)."""

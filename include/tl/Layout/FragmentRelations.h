@@ -35,6 +35,10 @@ FragmentLayout extendDims(const FragmentLayout &layout,
                           llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<int64_t> extents, int64_t vectorWidth);
 
+/// A tile of which each thread holds a row in order, that is what the last
+/// dimension counts: the others number the threads, the last of them fastest.
+FragmentLayout getRows(llvm::ArrayRef<int64_t> shape);
+
 /// For each dimension of a tile the digits that it is counted by, slowest
 /// first: {2, 64} for one of extent 128 whose elements are named by two
 /// indices.

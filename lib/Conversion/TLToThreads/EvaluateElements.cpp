@@ -46,6 +46,9 @@ FailureOr<bool> tl::hasFormulas(const ParallelBody &body,
   for (const FragmentAccess &access : getFragmentAccesses(body.getLoop())) {
     ValueRange indices = access.isWrite ? cast<StoreOp>(access.op).getIndices()
                                         : cast<LoadOp>(access.op).getIndices();
+    if (isInOwnRow(access, body.getLoop(), body.getLayout(),
+                   lowering.getLayout(access.fragment)))
+      continue;
     FailureOr<SmallVector<int64_t>> registers =
         findRegisters(access.op, body, lowering, access.fragment, indices);
     if (failed(registers))
@@ -154,10 +157,21 @@ private:
                                         lowering.getRegisterType(fragment)));
   }
 
+  bool isInRow(Operation *op, Value fragment, ValueRange indices) {
+    return isInOwnRow(getFragmentAccess(op, fragment, indices, loop), loop,
+                      layout, lowering.getLayout(fragment));
+  }
+
   /// The address of the register that holds the element at `indices` of the
   /// present iteration.
   FailureOr<Value> findRegister(Operation *op, Value fragment,
                                 ValueRange indices) {
+    // Nobody else has the row, so that there is nothing to report.
+    if (isInRow(op, fragment, indices))
+      return lowering.getElementAddress(
+          inMemory.lookup(fragment),
+          cast<MemRefType>(fragment.getType()).getElementType(),
+          mapping.lookupOrDefault(indices.back()));
     FailureOr<SmallVector<int64_t>> registers =
         findRegisters(op, body, lowering, fragment, indices);
     if (failed(registers))
@@ -253,7 +267,10 @@ private:
     if (isInSpace(buffer, Space::Fragment)) {
       FailureOr<Value> address =
           findRegister(store, buffer, store.getIndices());
-      if (failed(address) || failed(verifyFragmentStore(store, body)))
+      if (failed(address))
+        return failure();
+      if (!isInRow(store, buffer, store.getIndices()) &&
+          failed(verifyFragmentStore(store, body)))
         return failure();
       lowering.storeTo(*address, value);
       return success();

@@ -14,6 +14,8 @@
 
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
 
+#include "tl/Dialect/TL/Analysis/FragmentAccess.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -149,7 +151,10 @@ Value ThreadLowering::getFragmentMemory(Value fragment) {
   int64_t count = type.getNumElements();
   int64_t bits =
       std::max<int64_t>(type.getElementTypeBitWidth(), kRegisterBits);
-  if ((count * bits > kMostRegisters * kRegisterBits ||
+  bool isPicked = llvm::any_of(fragment.getUsers(), [&](Operation *user) {
+    return picksFromRow(user, fragment);
+  });
+  if ((isPicked || count * bits > kMostRegisters * kRegisterBits ||
        countOperations(fragment, getLayout(fragment), count) >
            kMostOperations) &&
       !isMatrixOperand(fragment))

@@ -98,6 +98,8 @@ class Features:
     atomics: bool = True
     """Operations of integers whose order does not matter, on elements that iterations and blocks share."""
     thread_bindings: bool = True
+    thread_sequences: bool = True
+    """Statements of threads that follow each other, with arrays of their own."""
     thread_boxes: bool = True
     """Blocks of two or three dimensions."""
     shuffles: bool = True

@@ -64,6 +64,7 @@ from .program import (
     walk,
 )
 from .reference import run
+from .sequences import Sequence
 from .wordings import draw_wordings
 
 SHARED_BYTES = 24_000
@@ -286,6 +287,7 @@ class _KernelDrawing:
         self._e = outer.expressions
         self._allocs: list[Stmt] = []
         self._buffers: list[Buffer] = []
+        self._thread_arrays: list[Buffer] = []
         self._shared = 0
         self._room = SHARED_BYTES
         self._outputs: list[Target] = []
@@ -473,6 +475,8 @@ class _KernelDrawing:
             draws.append((2, self._atomic))
         if features.thread_bindings and self._threads > 1:  # the number of the only one is a constant
             draws.append((2, self._thread_statement))
+            if features.thread_sequences and features.local_arrays:
+                draws.append((2, self._thread_sequence))
         if features.variables:
             draws.append((3, self._variable))
         if features.local_arrays:
@@ -1486,6 +1490,35 @@ class _KernelDrawing:
             body.append(Threads(name.name, [store], self._block))
         if buffer.dtype != "bool":
             e.fuzzy.add(buffer.name)
+
+    def _thread_sequence(self, body: list[Stmt], scope: Scope, depth: int) -> None:
+        """Has threads do one statement after another, and keep what they have in arrays for a later time."""
+        e, rng = self._e, self._rng
+        sequence = Sequence(e, self._outer.fresh, scope, self._threads)
+        for array in self._thread_arrays:
+            if e.chance(0.5):
+                sequence.add_array(array, is_known=True)
+        for _ in range(rng.randint(1, 2)):
+            if depth > 0 or e.chance(0.5):
+                sequence.declare()
+                continue
+            array = sequence.new_array()
+            self._allocs.append(Alloc(array))
+            sequence.add_array(array, is_known=False)
+            self._thread_arrays.append(array)
+        draws = [sequence.change, sequence.change, lambda: self._exchange_rows(sequence, scope)]
+        for _ in range(rng.randint(1, 4)):
+            e.pick(draws)()
+        target = self._output((self._threads,), sequence.result_type(), scope)
+        sequence.store(target.buffer, target.base)
+        body.append(Threads(sequence.thread.name, sequence.statements, self._block, in_step=True))
+
+    def _exchange_rows(self, sequence: Sequence, scope: Scope) -> None:
+        shape = (self._threads, self._rng.choice((1, 2, 4, 5, 8)))
+        tile = self._alloc(shape, self._e.pick(("int32", "float32", "float16")), "shared")
+        if tile is not None:
+            sequence.exchange(tile)
+            self._define(tile, scope)
 
     def _of_threads(self, value: Expr, dtype: str, scope: Scope) -> Expr:
         """Returns what a thread gets of what others have, or of what they have together."""

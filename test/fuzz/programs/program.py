@@ -407,11 +407,15 @@ class Threads:
     """One statement that depends on the thread, whose number gets a name: it is executed once for each (S4).
 
     `block`: the extents of the block, of whose coordinates the number is computed if there are several.
+
+    `in_step`: the body is several statements, in loops that all threads run alike, each of which all threads execute
+    before the next one; what they have in arrays they have in the next such body.
     """
 
     name: str
     body: list[Stmt]
     block: tuple[int, ...] = ()
+    in_step: bool = False
 
 
 Stmt = (

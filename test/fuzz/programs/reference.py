@@ -146,6 +146,8 @@ class Frame:
     trackers: dict[str, Tracker] = field(default_factory=dict)
     jumps: Jumps | None = None
     """Those of the innermost loop around it."""
+    in_step: bool = False
+    """Whether a statement is executed by all iterations before the next one."""
 
     def under(self, condition: Array) -> Frame:
         """Returns the frame in which a condition holds as well."""
@@ -264,6 +266,9 @@ class Reference:
             self._statement(statement, frame)
 
     def _statement(self, statement: Stmt, frame: Frame) -> None:
+        if frame.in_step and not isinstance(statement, Alloc | Let | Loop):
+            trackers = {name: Tracker(self._memory[name].low.size) for name in frame.trackers}
+            frame = dataclasses.replace(frame, in_step=False, trackers=trackers)
         match statement:
             case Alloc():
                 self._alloc(statement, frame)
@@ -301,7 +306,8 @@ class Reference:
             case Threads():
                 if not any(_depends(s, statement.name) for s in statement.body):
                     raise Invalid("a statement that does not depend on the thread")
-                self._spread((statement.name,), (math.prod(self._threads),), statement.body, frame)
+                extents = (math.prod(self._threads),)
+                self._spread((statement.name,), extents, statement.body, frame, in_step=statement.in_step)
             case Loop():
                 self._loop(statement, frame)
             case Persistent():
@@ -322,7 +328,9 @@ class Reference:
         if alloc.value is not None:
             self._assign(Assign(buffer, (), alloc.value), frame)
 
-    def _spread(self, names: tuple[str, ...], extents: tuple[int, ...], body: list[Stmt], frame: Frame) -> None:
+    def _spread(
+        self, names: tuple[str, ...], extents: tuple[int, ...], body: list[Stmt], frame: Frame, *, in_step: bool = False
+    ) -> None:
         """Executes a body for each point of a box."""
         if frame.box:
             raise Invalid("a parallel loop inside of another")
@@ -335,13 +343,15 @@ class Reference:
         trackers: dict[str, Tracker] = {}
         for name in self._written(body) & outer.keys():
             memory = outer[name]
-            if self._is_private(name):
-                self._memory[name] = self._copies(memory, math.prod(extents))
-            else:
+            if not self._is_private(name):
                 trackers[name] = Tracker(memory.low.size)
-        self._body(body, Frame(own, extents, None, trackers, _no_jumps(extents)))
+            elif not memory.lanes:
+                self._memory[name] = self._copies(memory, math.prod(extents))
+                if in_step:  # each thread keeps its own
+                    outer[name] = self._memory[name]
+        self._body(body, Frame(own, extents, None, trackers, _no_jumps(extents), in_step))
         for name in self._written(body) & outer.keys():
-            if self._is_private(name):
+            if self._is_private(name) and not in_step:
                 outer[name].is_stale = True
         self._memory = outer
 

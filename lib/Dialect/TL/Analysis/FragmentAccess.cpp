@@ -281,6 +281,43 @@ std::optional<SmallVector<int64_t>> FragmentAccess::getDimsBeside() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static ValueRange getIndices(Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return load.getIndices();
+  return cast<StoreOp>(op).getIndices();
+}
+
+bool FragmentAccess::isOfRow(ParallelOp loop) const {
+  ArrayRef<int64_t> shape = cast<MemRefType>(fragment.getType()).getShape();
+  return shape.size() == loop.getExtents().size() + 1 &&
+         shape.drop_back() == loop.getExtents() &&
+         llvm::equal(getIndices(op).drop_back(), loop.getBody().getArguments());
+}
+
+bool tl::picksFromRow(Operation *op, Value fragment) {
+  auto loop = op->getParentOfType<ParallelOp>();
+  if (!loop || !isa<LoadOp, StoreOp>(op))
+    return false;
+  FragmentAccess access{op, fragment, isa<StoreOp>(op), {}, {}};
+  return access.isOfRow(loop) &&
+         !matchPattern(getIndices(op).back(), m_Constant());
+}
+
+bool tl::isInOwnRow(const FragmentAccess &access, ParallelOp loop,
+                    const FragmentLayout &loopLayout,
+                    const FragmentLayout &fragmentLayout) {
+  if (!access.isOfRow(loop))
+    return false;
+  auto rows =
+      layout::getRows(cast<MemRefType>(access.fragment.getType()).getShape());
+  return fragmentLayout == rows &&
+         loopLayout == rows.project(rows.getRank() - 1);
+}
+
+//===----------------------------------------------------------------------===//
 // Writes
 //===----------------------------------------------------------------------===//
 
@@ -342,6 +379,8 @@ static bool readsWhatItWrites(ParallelOp loop) {
 const char *tl::refuseRegisters(const FragmentAccess &access, ParallelOp loop,
                                 const FragmentLayout &loopLayout,
                                 const FragmentLayout &fragmentLayout) {
+  if (isInOwnRow(access, loop, loopLayout, fragmentLayout))
+    return nullptr;
   std::optional<FragmentLayout> seen;
   if (access.indices)
     seen = access.see(fragmentLayout);

@@ -75,6 +75,7 @@ public:
   }
 
   LogicalResult run() {
+    placeRows();
     if (failed(placeAccumulators()))
       return failure();
     placeOperands();
@@ -88,6 +89,20 @@ public:
   }
 
 private:
+  /// What each thread has of its own lies in it already, and so do the loops
+  /// that pick from it.
+  void placeRows() {
+    for (AllocOp alloc : fragments)
+      if (Attribute layout = alloc.getLayoutAttr())
+        layouts.set(alloc.getResult(),
+                    toLayout(cast<FragmentLayoutAttr>(layout)));
+    for (ParallelOp loop : loops)
+      for (const FragmentAccess &access : getFragmentAccesses(loop))
+        if (const FragmentLayout *rows = layouts.get(access.fragment);
+            rows && access.isOfRow(loop))
+          layouts.set(loop, rows->project(rows->getRank() - 1));
+  }
+
   /// Matrix instructions have no choice; other gemms take what comes, and the
   /// layout that suits them only if nothing else does.
   LogicalResult placeAccumulators() {

@@ -10,11 +10,17 @@
 // between the lanes of a warp, and one for each element of the reducer adds the
 // sum.
 //
+// In a loop of the block, a thread keeps its sums from iteration to iteration,
+// and they are added behind it: nobody asks for the reducer meanwhile.
+//
 // Sound where `tl.contribution` says that it does not matter in which order,
 // and in which groups, contributions are added (docs/language/semantics.md,
 // T5); and only for an operation that each iteration executes once, at an
 // element that is told by some of the loop's own indices: all iterations that
-// differ in the other ones alone, and no others, add to it.
+// differ in the other ones alone, and no others, add to it. Behind a loop, if
+// each iteration executes the operation, whatever it is, and if nothing in the
+// loop touches the reducer but such operations. A loop without iterations adds
+// zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +28,9 @@
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tl {
@@ -38,6 +46,8 @@ using namespace tl;
 static constexpr StringLiteral kContributionAttr = "tl.contribution";
 /// The most contributions that a thread holds at once, in registers.
 static constexpr int64_t kMostOfThread = 128;
+/// The same for those that it holds beside what else is in a loop.
+static constexpr int64_t kMostOfLoop = 64;
 
 /// The dimensions of `loop` that the indices of `atomic` are; none if these are
 /// anything else, or if nothing is left to sum.
@@ -75,19 +85,72 @@ static Value makeFragment(OpBuilder &builder, Location loc,
                          /*offset=*/nullptr);
 }
 
+/// True for what adds to a reducer, in any order with others.
+static bool isContribution(Operation *op, Value reducer) {
+  auto atomic = dyn_cast<AtomicOp>(op);
+  return atomic && atomic->hasAttr(kContributionAttr) &&
+         atomic.getKind() == AtomicKind::Add &&
+         atomic.getOrder() == MemoryOrder::Relaxed &&
+         atomic.getOld().use_empty() && atomic.getTarget() == reducer;
+}
+
+/// The outermost loop of the block in which nothing asks for the reducer of
+/// `atomic`, which each of its iterations executes; `loop` if there is none.
+static Operation *findSumLoop(ParallelOp loop, AtomicOp atomic) {
+  Value reducer = atomic.getTarget();
+  Operation *found = loop;
+  if (!reducer.getDefiningOp<AllocOp>() ||
+      llvm::product_of(loop.getExtents()) >
+          kMostOfLoop * getThreads(loop).count)
+    return found;
+  for (Operation *outer = loop->getParentOp();
+       isa<scf::ForOp, PipelinedOp>(outer); outer = outer->getParentOp()) {
+    bool isAskedFor =
+        outer->isAncestor(reducer.getDefiningOp()) ||
+        llvm::any_of(reducer.getUsers(), [&](Operation *user) {
+          return outer->isAncestor(user) && !isContribution(user, reducer);
+        });
+    if (isAskedFor)
+      break;
+    found = outer;
+  }
+  return found;
+}
+
+/// Has the contributions of all iterations of `outer` summed in `sums`.
+static void sumOver(Operation *outer, ParallelOp loop, AtomicOp atomic,
+                    Value sums) {
+  Location loc = atomic.getLoc();
+  OpBuilder builder(outer);
+  Type element = atomic.getValue().getType();
+  Value zero = arith::ConstantOp::create(builder, loc, element,
+                                         builder.getZeroAttr(element));
+  FillOp::create(builder, loc, sums, zero);
+  builder.setInsertionPoint(atomic);
+  Value sum = LoadOp::create(builder, loc, sums, loop.getBody().getArguments());
+  sum = isa<FloatType>(element)
+            ? arith::AddFOp::create(builder, loc, sum, atomic.getValue())
+                  .getResult()
+            : arith::AddIOp::create(builder, loc, sum, atomic.getValue());
+  atomic.getValueMutable().assign(sum);
+}
+
 /// Keeps what `atomic` adds in a fragment, and adds sums behind the loop.
 static void join(ParallelOp loop, AtomicOp atomic) {
   Location loc = atomic.getLoc();
   SmallVector<unsigned> place = getPlace(loop, atomic);
   SmallVector<int64_t> shape(loop.getExtents());
   Type element = atomic.getValue().getType();
-  OpBuilder builder(loop);
+  Operation *outer = findSumLoop(loop, atomic);
+  OpBuilder builder(outer);
   Value sums = makeFragment(builder, loc, shape, element);
+  if (outer != loop)
+    sumOver(outer, loop, atomic, sums);
   builder.setInsertionPoint(atomic);
   StoreOp::create(builder, loc, atomic.getValue(), sums,
                   loop.getBody().getArguments());
 
-  builder.setInsertionPointAfter(loop);
+  builder.setInsertionPointAfter(outer);
   for (unsigned dim = shape.size(); dim-- > 0;) {
     if (llvm::is_contained(place, dim))
       continue;

@@ -30,12 +30,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadSequence.h"
+
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -286,6 +289,12 @@ public:
     });
     for (Block &block : kernel.getBody())
       visit(block);
+    // What is declared in a loop of a sequence is its own there.
+    llvm::erase_if(variables, [&](AllocOp alloc) {
+      return llvm::any_of(sequenced, [&](Operation *op) {
+        return op->isProperAncestor(alloc);
+      });
+    });
     for (Operation *op : llvm::reverse(replaced))
       op->erase();
     for (AllocOp variable : variables)
@@ -415,7 +424,20 @@ private:
     auto loop = ParallelOp::create(builder, op->getLoc(), extents);
     builder.setInsertionPointToStart(&loop.getBody().front());
     IRMapping mapping;
+    cloneInto(builder, op, mapping, loop);
+    for (Value result : op->getResults())
+      if (!result.use_empty())
+        keep(builder, result, mapping.lookup(result), loop);
+    loops.insert(loop);
+  }
+
+  /// Copies `op` into a loop over threads, with all that it uses and that is
+  /// not there yet.
+  void cloneInto(OpBuilder &builder, Operation *op, IRMapping &mapping,
+                 ParallelOp loop) {
     for (Operation *part : getSlice(op)) {
+      if (part->getNumResults() != 0 && mapping.contains(part->getResult(0)))
+        continue;
       if (auto thread = dyn_cast<gpu::ThreadIdOp>(part)) {
         mapping.map(thread.getResult(), getThread(builder, thread, loop));
         continue;
@@ -425,10 +447,83 @@ private:
           mapping.map(value, readKept(builder, value, loop));
       builder.clone(*part, mapping);
     }
-    for (Value result : op->getResults())
-      if (!result.use_empty())
-        keep(builder, result, mapping.lookup(result), loop);
+  }
+
+  /// True if an op is not computed again where it is used.
+  bool isExecuted(Operation *op) const {
+    if (!dependence.isPerThread(op))
+      return true;
+    bool isNeeded = writesMemory(op) || !op->use_empty();
+    return touchesMemory(op) && !moved.contains(op) && isNeeded;
+  }
+
+  /// True if a statement behind a sequence needs `value`, or what is computed
+  /// of it.
+  bool isUsedBehind(Value value, const DenseSet<Operation *> &executed) const {
+    SetVector<Value> worklist;
+    worklist.insert(value);
+    for (size_t i = 0; i < worklist.size(); ++i)
+      for (Operation *user : worklist[i].getUsers()) {
+        Operation *at = value.getParentBlock()->findAncestorOpInBlock(*user);
+        if (executed.contains(at))
+          continue;
+        if (isExecuted(at))
+          return true;
+        worklist.insert_range(at->getResults());
+      }
+    return false;
+  }
+
+  /// Writes statements that follow each other as one loop over threads.
+  void rewriteSequence(ThreadSequence &sequence) {
+    sequence.markOnce();
+    SmallVector<Operation *> parts =
+        llvm::filter_to_vector(sequence.getStatements(),
+                               [&](Operation *op) { return isExecuted(op); });
+    DenseSet<Operation *> executed(parts.begin(), parts.end());
+    // Values of the block that they use are computed by then.
+    OpBuilder builder(parts.back());
+    auto loop = ParallelOp::create(builder, parts.front()->getLoc(), extents);
+    builder.setInsertionPointToStart(&loop.getBody().front());
+    IRMapping mapping;
+    for (Operation *op : parts)
+      cloneInto(builder, op, mapping, loop);
+    for (Operation *op : parts)
+      for (Value result : op->getResults())
+        if (isUsedBehind(result, executed))
+          keep(builder, result, mapping.lookup(result), loop);
+    llvm::append_range(replaced, sequence.getStatements());
+    sequenced.insert_range(parts);
     loops.insert(loop);
+    leaveToFirst(loop);
+  }
+
+  /// Puts what one thread executes into branches.
+  static void leaveToFirst(ParallelOp loop) {
+    SmallVector<Operation *> once;
+    loop.getBody().walk([&](Operation *op) {
+      if (op->removeAttr(kOnceAttr))
+        once.push_back(op);
+    });
+    if (once.empty())
+      return;
+    OpBuilder builder = OpBuilder::atBlockBegin(&loop.getBody().front());
+    Location loc = loop.getLoc();
+    Value isFirst;
+    for (Value argument : loop.getBody().getArguments()) {
+      Value isHere = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, argument,
+          arith::ConstantIndexOp::create(builder, loc, 0));
+      isFirst =
+          isFirst
+              ? arith::AndIOp::create(builder, loc, isFirst, isHere).getResult()
+              : isHere;
+    }
+    for (Operation *op : once) {
+      builder.setInsertionPoint(op);
+      auto branch = scf::IfOp::create(builder, op->getLoc(), isFirst);
+      op->moveBefore(branch.thenBlock()->getTerminator());
+    }
   }
 
   /// The type that a fragment holds a value in; `index` is 32 bits wide (I1).
@@ -540,26 +635,38 @@ private:
     planReads(block);
     SmallVector<Operation *> ops =
         llvm::map_to_vector(block, [](Operation &op) { return &op; });
-    for (Operation *op : ops) {
-      if (isa<ParallelOp, AllocOp>(op))
-        continue;
-      if (dependence.isPerThread(op)) {
-        replaced.push_back(op);
-        bool isNeeded = writesMemory(op) || !op->use_empty();
-        if (touchesMemory(op) && !moved.contains(op) && isNeeded)
-          rewritePerThread(op);
-        continue;
-      }
-      auto store = dyn_cast<StoreOp>(op);
-      if (isa<AtomicOp>(op) ||
-          (store && !isInSpace(store.getTarget(), Space::Private))) {
-        rewriteOnce(op);
-        continue;
-      }
-      for (Region &region : op->getRegions())
-        for (Block &nested : region)
-          visit(nested);
+    for (size_t i = 0; i < ops.size();) {
+      ThreadSequence sequence(block, *kernel.getKnownBlockSize(), dependence);
+      size_t end = i;
+      while (end < ops.size() && sequence.add(ops[end]))
+        ++end;
+      if (sequence.pays())
+        rewriteSequence(sequence);
+      else
+        std::for_each(ops.begin() + i, ops.begin() + std::max(end, i + 1),
+                      [&](Operation *op) { visit(op); });
+      i = std::max(end, i + 1);
     }
+  }
+
+  void visit(Operation *op) {
+    if (isa<ParallelOp, AllocOp>(op))
+      return;
+    if (dependence.isPerThread(op)) {
+      replaced.push_back(op);
+      if (isExecuted(op))
+        rewritePerThread(op);
+      return;
+    }
+    auto store = dyn_cast<StoreOp>(op);
+    if (isa<AtomicOp>(op) ||
+        (store && !isInSpace(store.getTarget(), Space::Private))) {
+      rewriteOnce(op);
+      return;
+    }
+    for (Region &region : op->getRegions())
+      for (Block &nested : region)
+        visit(nested);
   }
 
   //===--------------------------------------------------------------------===//
@@ -636,7 +743,8 @@ private:
 
   /// Gives each thread its own copy of a variable, all accesses of which are in
   /// loops over threads by now: elements that are known become fragments, so
-  /// that they are in registers; an array with others is in shared memory.
+  /// that they are in registers; an array with others is a fragment of which
+  /// each thread holds its row (FragmentAccess.h, R5).
   void expandVariable(AllocOp variable) {
     MemRefType type = variable.getType();
     SmallVector<Operation *> slots;
@@ -648,7 +756,7 @@ private:
     llvm::SmallDenseMap<int64_t, Value> elements;
     Value array;
     if (!isKnown)
-      array = createAlloc(builder, variable.getLoc(), getArrayType(type));
+      array = createRows(builder, variable);
     for (const Access &access : accesses) {
       SmallVector<Value> at(getLoop(access.op).getBody().getArguments());
       Value buffer = array;
@@ -659,7 +767,7 @@ private:
                                 getFragmentType(type.getElementType()));
         buffer = element;
       } else {
-        llvm::append_range(at, access.indices);
+        at.push_back(linearize(access, type));
       }
       replaceAccess(access.op, buffer, at);
     }
@@ -675,11 +783,30 @@ private:
     return loop;
   }
 
-  MemRefType getArrayType(MemRefType type) {
+  /// The number of the element that an access touches.
+  static Value linearize(const Access &access, MemRefType type) {
+    OpBuilder builder(access.op);
+    Location loc = access.op->getLoc();
+    Value number = access.indices.front();
+    for (auto [index, extent] :
+         llvm::drop_begin(llvm::zip_equal(access.indices, type.getShape()))) {
+      number = arith::MulIOp::create(
+          builder, loc, number,
+          arith::ConstantIndexOp::create(builder, loc, extent));
+      number = arith::AddIOp::create(builder, loc, number, index);
+    }
+    return number;
+  }
+
+  AllocOp createRows(OpBuilder &builder, AllocOp array) {
     SmallVector<int64_t> shape(extents);
-    llvm::append_range(shape, type.getShape());
-    return withSpace(MemRefType::get(shape, type.getElementType()),
-                     gpu::AddressSpace::Workgroup);
+    shape.push_back(array.getType().getNumElements());
+    auto type = MemRefType::get(shape, array.getType().getElementType(),
+                                MemRefLayoutAttrInterface(),
+                                FragmentAttr::get(kernel.getContext()));
+    return AllocOp::create(builder, array.getLoc(), type,
+                           toAttr(kernel.getContext(), layout::getRows(shape)),
+                           /*offset=*/nullptr);
   }
 
   gpu::GPUFuncOp kernel;
@@ -694,6 +821,8 @@ private:
   DenseMap<Value, Value> kept;
   /// What loops over threads stand for, in order.
   SmallVector<Operation *> replaced;
+  /// Those of sequences.
+  DenseSet<Operation *> sequenced;
   DenseSet<Operation *> loops, once;
 };
 

@@ -8,6 +8,12 @@
 //
 // A short loop whose index picks an element is written out, if that makes all
 // indices of the array known. Other arrays lie in memory with loops or without.
+// What the block does tile by tile costs more for each iteration than
+// arithmetic and accesses, of which more are written out: the sums that a
+// thread has of a product are a few thousand.
+//
+// Where the bounds of such a loop are computed of the index of one around it,
+// that one is written out first.
 //
 // In the body of a parallel loop variables are each iteration's own, and LLVM
 // does the same with less to read.
@@ -19,6 +25,7 @@
 
 #include "FoldNumbers.h"
 
+#include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -40,8 +47,14 @@ using namespace mlir;
 using namespace tl;
 
 /// Iterations of a loop that is written out, and operations of all of them,
-/// loops inside included.
+/// loops inside included; the same for loops of scalars; and operations of a
+/// kernel for which these are.
 static constexpr int64_t kMostIterations = 64, kMostOperations = 1024;
+static constexpr int64_t kMostScalarIterations = 256,
+                         kMostScalarOperations = 8192,
+                         kMostOperationsOfKernel = 16384;
+/// Iterations of a loop that is written out for the bounds of others.
+static constexpr int64_t kMostDecidingIterations = 16;
 
 using SerialLoops = llvm::SmallSetVector<scf::ForOp, 4>;
 
@@ -82,15 +95,26 @@ static SerialLoops getLoops(AllocOp array) {
   return loops;
 }
 
+/// True if a loop holds nothing that threads do together.
+static bool isOfScalars(scf::ForOp loop) {
+  return !loop.getBody()
+              ->walk([](Operation *op) {
+                return isa<ParallelOp>(op) || !isScalarOp(op)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 /// The operations in `op`, of a loop those of all its iterations, where `loops`
-/// are written out; none if they are too many, or the iterations of one of
-/// `loops` are.
-static std::optional<int64_t> countOperations(Operation *op,
-                                              const SerialLoops &loops) {
+/// are written out; none if they are more than `limit`, or the iterations of
+/// one of `loops` are too many.
+static std::optional<int64_t>
+countOperations(Operation *op, const SerialLoops &loops, int64_t limit) {
   int64_t count = 0;
   for (Region &region : op->getRegions())
     for (Operation &nested : region.getOps()) {
-      std::optional<int64_t> own = countOperations(&nested, loops);
+      std::optional<int64_t> own = countOperations(&nested, loops, limit);
       if (!own)
         return std::nullopt;
       bool isCounted =
@@ -99,11 +123,91 @@ static std::optional<int64_t> countOperations(Operation *op,
     }
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && loops.contains(loop)) {
     std::optional<APInt> trips = loop.getStaticTripCount();
-    if (trips->ugt(kMostIterations))
+    if (trips->ugt(limit > kMostOperations ? kMostScalarIterations
+                                           : kMostIterations))
       return std::nullopt;
     count *= trips->getSExtValue();
   }
-  return count <= kMostOperations ? std::optional(count) : std::nullopt;
+  return count <= limit ? std::optional(count) : std::nullopt;
+}
+
+/// True if `all` loops may be written out.
+static bool areShort(gpu::GPUFuncOp kernel, const SerialLoops &all) {
+  bool areFew = llvm::all_of(all, [&](scf::ForOp loop) {
+    return countOperations(loop, all, kMostOperations).has_value();
+  });
+  if (areFew)
+    return true;
+  return llvm::all_of(all,
+                      [&](scf::ForOp loop) {
+                        int64_t limit = isOfScalars(loop)
+                                            ? kMostScalarOperations
+                                            : kMostOperations;
+                        return countOperations(loop, all, limit).has_value();
+                      }) &&
+         countOperations(kernel, all, kMostOperationsOfKernel);
+}
+
+/// The loops of which the bounds of loops are made that pick elements of
+/// `array`, and whose iterations cannot be counted before they are written out.
+static SerialLoops getDecidingLoops(AllocOp array) {
+  SerialLoops deciding;
+  for (Operation *user : array->getUsers())
+    for (auto loop = user->getParentOfType<scf::ForOp>(); loop;
+         loop = loop->getParentOfType<scf::ForOp>()) {
+      SerialLoops outer;
+      bool isDecided =
+          !loop.getStaticTripCount() &&
+          llvm::all_of(ValueRange{loop.getLowerBound(), loop.getUpperBound(),
+                                  loop.getStep()},
+                       [&](Value bound) { return becomesKnown(bound, outer); });
+      if (isDecided)
+        deciding.insert_range(outer);
+    }
+  return deciding;
+}
+
+/// Writes out `loops`, inner ones first, which an outer one then has in it
+/// written out.
+static void unroll(gpu::GPUFuncOp kernel, const SerialLoops &loops) {
+  if (loops.empty())
+    return;
+  SmallVector<scf::ForOp> inOrder;
+  kernel.walk([&](scf::ForOp loop) {
+    if (loops.contains(loop))
+      inOrder.push_back(loop);
+  });
+  for (scf::ForOp loop : inOrder)
+    (void)loopUnrollFull(loop);
+  foldNumbers(kernel);
+}
+
+/// Calls `function` for each local array of several elements.
+static void forEachArray(gpu::GPUFuncOp kernel,
+                         llvm::function_ref<void(AllocOp)> function) {
+  kernel.walk([&](AllocOp array) {
+    if (isInSpace(array, Space::Private) &&
+        array.getType().getNumElements() != 1)
+      function(array);
+  });
+}
+
+/// Writes out loops that decide how often others run.
+static void unrollDecidingLoops(gpu::GPUFuncOp kernel) {
+  SerialLoops loops;
+  forEachArray(kernel, [&](AllocOp array) {
+    for (scf::ForOp loop : getDecidingLoops(array)) {
+      SerialLoops all = loops;
+      all.insert(loop);
+      std::optional<APInt> trips = loop.getStaticTripCount();
+      if (isOfScalars(loop) && trips->ule(kMostDecidingIterations) &&
+          llvm::all_of(all, [&](scf::ForOp each) {
+            return countOperations(each, all, kMostOperations).has_value();
+          }))
+        loops = all;
+    }
+  });
+  unroll(kernel, loops);
 }
 
 namespace {
@@ -111,30 +215,15 @@ struct UnrollArrayLoopsPass
     : tl::impl::UnrollArrayLoopsPassBase<UnrollArrayLoopsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      unrollDecidingLoops(kernel);
       SerialLoops loops;
-      kernel.walk([&](AllocOp array) {
-        if (!isInSpace(array, Space::Private) ||
-            array.getType().getNumElements() == 1)
-          return;
+      forEachArray(kernel, [&](AllocOp array) {
         SerialLoops all = loops;
         all.insert_range(getLoops(array));
-        bool areShort = llvm::all_of(all, [&](scf::ForOp loop) {
-          return countOperations(loop, all).has_value();
-        });
-        if (areShort)
+        if (areShort(kernel, all))
           loops = all;
       });
-      if (loops.empty())
-        continue;
-      // Inner loops first, which an outer one then has in it written out.
-      SmallVector<scf::ForOp> inOrder;
-      kernel.walk([&](scf::ForOp loop) {
-        if (loops.contains(loop))
-          inOrder.push_back(loop);
-      });
-      for (scf::ForOp loop : inOrder)
-        (void)loopUnrollFull(loop);
-      foldNumbers(kernel);
+      unroll(kernel, loops);
     }
   }
 };

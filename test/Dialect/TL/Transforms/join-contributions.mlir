@@ -51,4 +51,51 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // Sums are kept from iteration to iteration, and added behind the loop.
+  // CHECK-LABEL: gpu.func @over_a_loop
+  // CHECK:         %[[F:.+]] = tl.alloc : memref<16x64x2xf32, #tl.fragment>
+  // CHECK:         tl.fill %[[F]]
+  // CHECK-NEXT:    scf.for
+  // CHECK-NEXT:      tl.parallel
+  // CHECK-NEXT:        %[[OLD:.+]] = tl.load %[[F]]
+  // CHECK-NEXT:        %[[NEW:.+]] = arith.addf %[[OLD]]
+  // CHECK-NEXT:        tl.store %[[NEW]], %[[F]]
+  // CHECK-NOT:       tl.reduce
+  // CHECK:         }
+  // CHECK:         tl.reduce sum %[[F]]
+  // CHECK:         tl.atomic add
+  gpu.func @over_a_loop(%x: f32, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc : !sums
+    scf.for %q = %c0 to %n step %c1 {
+      tl.parallel (%i, %k, %l) in (16, 64, 2) {
+        %a = tl.atomic add %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+      }
+    }
+    gpu.return
+  }
+
+  // Not behind a loop that reads the reducer.
+  // CHECK-LABEL: gpu.func @read_in_the_loop
+  // CHECK:         scf.for
+  // CHECK:           tl.reduce
+  // CHECK:           tl.atomic add
+  // CHECK:           tl.load
+  gpu.func @read_in_the_loop(%x: f32, %n: index, %C: memref<64xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc : !sums
+    scf.for %q = %c0 to %n step %c1 {
+      tl.parallel (%i, %k, %l) in (16, 64, 2) {
+        %a = tl.atomic add %x, %s[%k, %i] scope(block) {tl.contribution} : !sums
+      }
+      tl.parallel (%k) in (64) {
+        %b = tl.load %s[%k, %c0] : !sums
+        tl.store %b, %C[%k] : memref<64xf32>
+      }
+    }
+    gpu.return
+  }
 }

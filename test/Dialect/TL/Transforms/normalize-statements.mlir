@@ -123,19 +123,19 @@ gpu.module @dimensions {
 
 // -----
 
-// A loop that all threads run alike stays a loop of the block; what a thread has
-// in a variable is in its element of a fragment.
+// Statements that follow each other are one loop over threads, and a loop that all
+// threads run alike is one in it; what a thread has in a variable is in its
+// element of a fragment.
 // CHECK-LABEL: gpu.func @sum
 // CHECK:         %[[V:.+]] = tl.alloc : memref<128xf32, #tl.fragment>
-// CHECK:         tl.parallel (%[[T:.+]]) in (128) {
+// CHECK-NEXT:    tl.parallel (%[[T:.+]]) in (128) {
 // CHECK-NEXT:      tl.store %{{.+}}, %[[V]][%[[T]]]
-// CHECK:         scf.for %[[K:.+]] =
-// CHECK-NEXT:      tl.parallel (%[[U:.+]]) in (128) {
-// CHECK-NEXT:        %[[AT:.+]] = arith.addi %[[K]], %[[U]]
+// CHECK-NEXT:      scf.for %[[K:.+]] =
+// CHECK-NEXT:        %[[AT:.+]] = arith.addi %[[K]], %[[T]]
 // CHECK-NEXT:        %[[A:.+]] = tl.load %{{.+}}[%[[AT]]]
-// CHECK-NEXT:        %[[O:.+]] = tl.load %[[V]][%[[U]]]
+// CHECK-NEXT:        %[[O:.+]] = tl.load %[[V]][%[[T]]]
 // CHECK-NEXT:        %[[S:.+]] = arith.addf %[[A]], %[[O]]
-// CHECK-NEXT:        tl.store %[[S]], %[[V]][%[[U]]]
+// CHECK-NEXT:        tl.store %[[S]], %[[V]][%[[T]]]
 gpu.module @sum {
   gpu.func @sum(%A: memref<?xf32>, %n: index, %zero: f32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -156,9 +156,9 @@ gpu.module @sum {
 
 // -----
 
-// An array with computed indices is in shared memory.
+// Of an array with computed indices each thread holds its row.
 // CHECK-LABEL: gpu.func @array
-// CHECK:         %[[V:.+]] = tl.alloc : memref<128x4xi32, #gpu.address_space<workgroup>>
+// CHECK:         %[[V:.+]] = tl.alloc layout(#tl.fragment_layout<shape = [128, 4], thread = [128] : [4], value = [4] : [1]>) : memref<128x4xi32, #tl.fragment>
 // CHECK:         tl.parallel (%[[T:.+]]) in (128) {
 // CHECK:           tl.store %{{.+}}, %[[V]][%[[T]], %{{.+}}]
 gpu.module @array {
@@ -439,6 +439,135 @@ gpu.module @branch_with_a_variable {
       scf.yield %v : f32
     }
     tl.store %r, %C[%t] : memref<32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Threads that keep to their own rows of a tile go on without the others.
+// CHECK-LABEL: gpu.func @own_rows
+// CHECK:         tl.parallel (%[[T:.+]]) in (64) {
+// CHECK-NEXT:      scf.for %[[K:.+]] =
+// CHECK:             tl.store %{{.+}}, %[[S:.+]][%[[T]], %[[K]]]
+// CHECK:           scf.for %[[L:.+]] =
+// CHECK:             tl.load %[[S]][%[[T]], %[[L]]]
+// CHECK-NOT:     tl.parallel
+gpu.module @own_rows {
+  gpu.func @own_rows(%A: memref<64x8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %t = gpu.thread_id x
+    %S = tl.alloc : memref<64x8xf32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<8xf32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = tl.load %A[%t, %k] : memref<64x8xf32>
+      tl.store %a, %S[%t, %k] : memref<64x8xf32, #gpu.address_space<workgroup>>
+    }
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = tl.load %S[%t, %k] : memref<64x8xf32, #gpu.address_space<workgroup>>
+      tl.store %a, %v[%k] : memref<8xf32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A thread that reads what another one has written waits for it: the sequence is
+// cut there. Within each part threads go on.
+// CHECK-LABEL: gpu.func @others_rows
+// CHECK:         tl.parallel (%[[T:.+]]) in (64) {
+// CHECK:           scf.for
+// CHECK:             tl.load %[[V:.+]][%[[T]], %{{.+}}] : memref<64x8xf32, #tl.fragment>
+// CHECK:             tl.store %{{.+}}, %[[S:.+]][%[[T]], %{{.+}}]
+// CHECK:         tl.parallel (%[[U:.+]]) in (64) {
+// CHECK:           %[[O:.+]] = arith.xori %[[U]]
+// CHECK:           scf.for
+// CHECK:             tl.load %[[S]][%[[O]], %{{.+}}]
+// CHECK:             tl.store %{{.+}}, %[[V]][%[[U]], %{{.+}}]
+// CHECK-NOT:     tl.parallel
+gpu.module @others_rows {
+  gpu.func @others_rows(%A: memref<64x8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %t = gpu.thread_id x
+    %o = arith.xori %t, %c1 : index
+    %S = tl.alloc : memref<64x8xf32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<8xf32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = tl.load %A[%t, %k] : memref<64x8xf32>
+      tl.store %a, %v[%k] : memref<8xf32, #gpu.address_space<private>>
+    }
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = tl.load %v[%k] : memref<8xf32, #gpu.address_space<private>>
+      tl.store %a, %S[%t, %k] : memref<64x8xf32, #gpu.address_space<workgroup>>
+    }
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = tl.load %S[%o, %k] : memref<64x8xf32, #gpu.address_space<workgroup>>
+      tl.store %a, %v[%k] : memref<8xf32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Not in one loop: threads that write each other's elements in the iterations of a
+// loop, whose last one wins.
+// CHECK-LABEL: gpu.func @around
+// CHECK:         scf.for
+// CHECK:           tl.parallel
+// CHECK:             tl.store %{{.+}}, %{{.+}}[%{{.+}}] : memref<64xf32, #gpu.address_space<workgroup>>
+gpu.module @around {
+  gpu.func @around(%x: f32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %c64 = arith.constant 64 : index
+    %t = gpu.thread_id x
+    %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<8xf32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %c8 step %c1 {
+      %p = arith.addi %t, %k : index
+      %q = arith.remui %p, %c64 : index
+      %y = arith.index_cast %p : index to i32
+      %z = arith.sitofp %y : i32 to f32
+      tl.store %z, %v[%k] : memref<8xf32, #gpu.address_space<private>>
+      tl.store %z, %S[%q] : memref<64xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// What the block does once, in a loop of a sequence, its first thread does.
+// CHECK-LABEL: gpu.func @first
+// CHECK:         tl.parallel (%[[T:.+]]) in (64) {
+// CHECK:           %[[IS:.+]] = arith.cmpi eq, %[[T]], %c0
+// CHECK:           scf.for %[[K:.+]] =
+// CHECK:             scf.if %[[IS]] {
+// CHECK-NEXT:          tl.store %{{.+}}, %{{.+}}[%[[K]], %{{.+}}]
+// CHECK-NEXT:        }
+// CHECK:             tl.store %{{.+}}, %{{.+}}[%[[T]], %[[K]]] : memref<64x8xf32, #tl.fragment>
+// CHECK-NOT:     tl.parallel
+gpu.module @first {
+  gpu.func @first(%A: memref<64x8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %t = gpu.thread_id x
+    %S = tl.alloc : memref<64x8xf32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<8xf32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %c8 step %c1 {
+      %a = tl.load %A[%k, %c0] : memref<64x8xf32>
+      tl.store %a, %S[%k, %c0] : memref<64x8xf32, #gpu.address_space<workgroup>>
+      %b = tl.load %A[%t, %k] : memref<64x8xf32>
+      tl.store %b, %v[%k] : memref<8xf32, #gpu.address_space<private>>
+    }
     gpu.return
   }
 }

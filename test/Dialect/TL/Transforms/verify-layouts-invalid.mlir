@@ -255,3 +255,31 @@ gpu.module @vote_of_others {
     gpu.return
   }
 }
+
+// -----
+
+// Each thread has a row, but not the iteration of its number.
+gpu.module @row_of_another {
+  gpu.func @kernel(%k: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [32, 4], thread = [32] : [4], value = [4] : [1]>) : memref<32x4xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [2, 16] : [16, 1], value = [] : []>) {
+      // expected-error @below {{touches a fragment that does not lie as its loop does: (R1)}}
+      %x = tl.load %f[%i, %k] : memref<32x4xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The loop lies well, and the thread has a row in two parts.
+gpu.module @row_in_parts {
+  gpu.func @kernel(%k: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [32, 4], thread = [32] : [4], value = [2, 2] : [2, 1]>) : memref<32x4xf32, #tl.fragment>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      // expected-error @below {{touches a fragment that does not lie as its loop does: (R1)}}
+      %x = tl.load %f[%i, %k] : memref<32x4xf32, #tl.fragment>
+    }
+    gpu.return
+  }
+}

@@ -18,6 +18,14 @@
 //   (R4) copies of one iteration compute the same: a loop in which several
 //        threads run an iteration reads no memory that it writes.
 //
+// It can do so in memory of the thread's own, if
+//
+//   (R5) iteration t runs in thread t, one in each; thread t holds row t of the
+//        fragment, which is what its last dimension counts, and holds it in
+//        order; and f(t) is in row t: the indices but for the last one are the
+//        loop's, which may be anything. That is inside of the row, as whoever
+//        makes such an access says (`tl-guard-arrays` does for local arrays).
+//
 // Then all copies of an element are written, and alike: threads that hold
 // copies hold them in the same value, so that by R1 each runs the iteration
 // that writes it, and by R2 there is one.
@@ -75,6 +83,10 @@ struct FragmentAccess {
 
   /// True if a constant is added to a loop index.
   bool isBeside() const;
+
+  /// True if all indices but for the last one are those of `loop`, in order,
+  /// over the whole extents (R5).
+  bool isOfRow(ParallelOp loop) const;
 };
 
 /// What a `tl.load` or `tl.store` touches of a fragment: each index is an index
@@ -85,6 +97,16 @@ FragmentAccess getFragmentAccess(mlir::Operation *op, mlir::Value fragment,
 
 /// The accesses of fragments in a loop, in order.
 llvm::SmallVector<FragmentAccess> getFragmentAccesses(ParallelOp loop);
+
+/// True if `op` reads or writes, at an index that is no constant, an element of
+/// the row of a fragment that is the iteration's in the loop around: registers
+/// have numbers, so that the fragment is memory.
+bool picksFromRow(mlir::Operation *op, mlir::Value fragment);
+
+/// True if R5 holds.
+bool isInOwnRow(const FragmentAccess &access, ParallelOp loop,
+                const layout::FragmentLayout &loopLayout,
+                const layout::FragmentLayout &fragmentLayout);
 
 /// Why a loop with layout `loop` cannot do `access` in the registers of a
 /// fragment with layout `fragment`: the rule that does not hold, or null.
