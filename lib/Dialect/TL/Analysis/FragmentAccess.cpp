@@ -266,18 +266,36 @@ bool FragmentAccess::isBeside() const {
          });
 }
 
-std::optional<SmallVector<int64_t>> FragmentAccess::getDimsBeside() const {
-  if (!indices)
+/// The loop index that each dimension is indexed by; negative for constants
+/// where `isFree` says of a dimension that they do not matter.
+static std::optional<SmallVector<int64_t>>
+findDims(const FragmentAccess &access, function_ref<bool(int64_t)> isFree) {
+  if (!access.indices)
     return std::nullopt;
   SmallVector<int64_t> dims;
-  for (auto [index, extent] : llvm::zip_equal(*indices, getShape())) {
+  for (auto [i, index] : llvm::enumerate(*access.indices)) {
     bool isWhole =
-        index.dim < 0 ? extent == 1 : !llvm::is_contained(dims, index.dim);
+        index.dim < 0 ? isFree(i) : !llvm::is_contained(dims, index.dim);
     if (!isWhole)
       return std::nullopt;
     dims.push_back(index.dim);
   }
   return dims;
+}
+
+std::optional<SmallVector<int64_t>> FragmentAccess::getDimsBeside() const {
+  return findDims(*this, [&](int64_t dim) { return getShape()[dim] == 1; });
+}
+
+std::optional<SmallVector<int64_t>>
+FragmentAccess::getDimsWithin(const FragmentLayout &layout) const {
+  std::optional<FragmentLayout> seen;
+  if (indices)
+    seen = see(layout);
+  if (!seen)
+    return getDimsBeside();
+  return findDims(*this,
+                  [&](int64_t dim) { return seen->threadSteps(dim).empty(); });
 }
 
 //===----------------------------------------------------------------------===//

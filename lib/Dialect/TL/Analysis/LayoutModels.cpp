@@ -146,9 +146,11 @@ static void extendLoop(ParallelOp loop, LayoutMap &layouts) {
   int64_t most = 0;
   for (const FragmentAccess &access : getFragmentAccesses(loop)) {
     const FragmentLayout *known = layouts.get(access.fragment);
-    std::optional<SmallVector<int64_t>> dims = access.getDimsBeside();
     int64_t elements = llvm::product_of(getShape(access.fragment), int64_t(1));
-    if (!known || !dims || elements <= most)
+    if (!known || elements <= most)
+      continue;
+    std::optional<SmallVector<int64_t>> dims = access.getDimsWithin(*known);
+    if (!dims)
       continue;
     if (auto layout = followFragment(loop, access, *known, *dims);
         layout && !isLopsided(loop, *layout, *known)) {

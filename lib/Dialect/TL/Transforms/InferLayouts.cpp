@@ -1,7 +1,8 @@
 //===- InferLayouts.cpp - Give every buffer and loop its layout -----------===//
 //
 // Gemms decide first, because hardware fixes where their accumulators lie, and
-// operands in registers.
+// operands in registers. Where loops read one line of a fragment after the
+// other, each thread holds its part of all lines.
 // What they fixed spreads through the ops that relate layouts; where it reaches
 // some dimensions of a tile only, the others are spread anew. A fragment or
 // loop that nothing reaches starts a new round with the default layout.
@@ -18,11 +19,14 @@
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/LoopTraffic.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
+#include "tl/Dialect/TL/Analysis/RowAccesses.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #include "tl/Layout/FragmentRelations.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
 
 namespace tl {
 #define GEN_PASS_DEF_INFERLAYOUTSPASS
@@ -79,6 +83,7 @@ public:
     if (failed(placeAccumulators()))
       return failure();
     placeOperands();
+    placeLines();
     if (failed(propagate()))
       return failure();
     while (seed())
@@ -132,6 +137,51 @@ private:
         layouts.set(gemm.getA(), getOperandLayout(gemm, gemm.getPlanAttr(),
                                                   getThreads(gemm).count));
     });
+  }
+
+  /// Threads lie along the dimensions that loops go along, if these are enough
+  /// for all of them, and not along those that constants are chosen from.
+  void placeLines() {
+    llvm::MapVector<Value, SmallVector<std::set<int64_t>>> lines;
+    for (ParallelOp loop : loops)
+      for (const FragmentAccess &access : getFragmentAccesses(loop)) {
+        auto type = cast<MemRefType>(access.fragment.getType());
+        if (!access.indices ||
+            static_cast<int64_t>(access.indices->size()) != type.getRank())
+          continue;
+        auto &chosen = lines[access.fragment];
+        chosen.resize(type.getRank());
+        for (auto [dim, index] : llvm::enumerate(*access.indices))
+          if (index.dim < 0)
+            chosen[dim].insert(index.position);
+      }
+    for (auto &[fragment, chosen] : lines) {
+      auto alloc = fragment.getDefiningOp<AllocOp>();
+      bool isFree = !layouts.get(fragment) &&
+                    llvm::none_of(fragment.getUsers(), [](Operation *user) {
+                      return isa<GemmOp, ReduceOp>(user);
+                    });
+      if (alloc && isFree)
+        placeLines(alloc, chosen);
+    }
+  }
+
+  void placeLines(AllocOp alloc, ArrayRef<std::set<int64_t>> chosen) {
+    ArrayRef<int64_t> shape = alloc.getType().getShape();
+    SmallVector<int64_t> dims, extents;
+    for (auto [dim, extent] : llvm::enumerate(shape))
+      if (chosen[dim].size() < 2) {
+        dims.push_back(dim);
+        extents.push_back(extent);
+      }
+    int64_t threads = getThreads(alloc).count;
+    if (dims.size() == shape.size() ||
+        llvm::product_of(extents, int64_t(1)) < threads)
+      return;
+    Type element = getRowUses(alloc.getResult()).element;
+    FragmentLayout line = getDefaultLayout(extents, element, threads);
+    layouts.set(alloc.getResult(),
+                layout::extendDims(line, dims, shape, /*vectorWidth=*/1));
   }
 
   void place(GemmOp gemm) {

@@ -10,7 +10,9 @@
 // goes through shared memory twice, and not at all where the loop over `s` is
 // written out. A loop with few iterations is, if the elements of a fragment
 // that its iterations read are a multiple of four apart: that is where matrix
-// instructions have other elements of the same thread.
+// instructions have other elements of the same thread. So is one that reads a
+// line of a fragment in each iteration (`x[s, j]`): tl-infer-layouts lays such
+// a fragment out so that a thread has its part of all lines.
 //
 // Sound because a loop with constant bounds is what its iterations are, one
 // after the other: the values that it carries go from each to the next. Whether
@@ -41,6 +43,8 @@ using namespace tl;
 
 /// Iterations, and operations of all of them, of a loop that is written out.
 static constexpr int64_t kMostIterations = 64, kMostOperations = 1024;
+/// Lines of a fragment that a thread holds all of.
+static constexpr int64_t kMostLines = 8;
 /// Columns of a factor in tf32 that a thread holds are so far apart, rows and
 /// columns of accumulators twice as far (PTX ISA, "Matrix Fragments for
 /// mma.m16n8k8").
@@ -72,7 +76,7 @@ static std::optional<int64_t> getSlope(Value value, scf::ForOp loop) {
 
 /// True if `index` is one of a parallel loop's own and a multiple of `kApart`
 /// in each iteration of `loop`.
-static bool isPicked(Value index, ParallelOp parallel, scf::ForOp loop) {
+static bool isPickedBeside(Value index, ParallelOp parallel, scf::ForOp loop) {
   auto sum = index.getDefiningOp<arith::AddIOp>();
   APInt step;
   if (!sum || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
@@ -88,11 +92,19 @@ static bool isPicked(Value index, ParallelOp parallel, scf::ForOp loop) {
   return false;
 }
 
+/// True if `index` says which line of a fragment is read, in each iteration of
+/// `loop` another one.
+static bool picksLine(Value index, scf::ForOp loop) {
+  std::optional<int64_t> slope = getSlope(index, loop);
+  return slope && *slope != 0;
+}
+
 /// True if `loop` is short, and picks parts of a fragment.
 static bool isWrittenOut(scf::ForOp loop) {
   std::optional<APInt> count = loop.getStaticTripCount();
   if (!count || count->isZero() || count->ugt(kMostIterations))
     return false;
+  bool isFew = count->ule(kMostLines);
   int64_t operations = 0;
   loop.getBody()->walk([&](Operation *) { ++operations; });
   if (operations * count->getSExtValue() > kMostOperations)
@@ -102,7 +114,8 @@ static bool isWrittenOut(scf::ForOp loop) {
         auto parallel = load->getParentOfType<ParallelOp>();
         bool picks = isInSpace(load.getSource(), Space::Fragment) && parallel &&
                      llvm::any_of(load.getIndices(), [&](Value index) {
-                       return isPicked(index, parallel, loop);
+                       return isPickedBeside(index, parallel, loop) ||
+                              (isFew && picksLine(index, loop));
                      });
         return picks ? WalkResult::interrupt() : WalkResult::advance();
       })
@@ -117,10 +130,7 @@ struct UnrollFragmentLoops
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       // Inner loops first, which an outer one then has in it written out.
       SmallVector<scf::ForOp> loops;
-      kernel.walk([&](scf::ForOp loop) {
-        if (!loop->getParentOfType<ParallelOp>())
-          loops.push_back(loop);
-      });
+      kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
       bool isChanged = false;
       for (scf::ForOp loop : loops)
         if (isWrittenOut(loop))

@@ -309,4 +309,25 @@ gpu.module @digits attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // A loop that reads one line after the other has its part of all of them in each
+  // thread; so has what it writes.
+  // CHECK-LABEL: gpu.func @lines
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [2, 256], thread = [128] : [2], value = [2, 2] : [1, 256]>)
+  // CHECK:         tl.parallel
+  gpu.func @lines(%X: memref<2x256xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = tl.alloc : memref<2x256xf32, #tl.fragment>
+    %y = tl.alloc : memref<2x256xf32, #tl.fragment>
+    tl.copy %X to %x tile(2, 256) : memref<2x256xf32> to memref<2x256xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (2, 256) {
+      %a = tl.load %x[%c0, %j] : memref<2x256xf32, #tl.fragment>
+      %b = tl.load %x[%c1, %j] : memref<2x256xf32, #tl.fragment>
+      %c = arith.addf %a, %b : f32
+      tl.store %c, %y[%i, %j] : memref<2x256xf32, #tl.fragment>
+    }
+    tl.copy %y to %X tile(2, 256) : memref<2x256xf32, #tl.fragment> to memref<2x256xf32>
+    gpu.return
+  }
 }

@@ -42,6 +42,29 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Lines, one after the other, in the parallel loop itself as well.
+  // CHECK-LABEL: gpu.func @lines
+  // CHECK-NOT:     scf.for
+  // CHECK:         tl.parallel
+  // CHECK-COUNT-2: tl.load
+  gpu.func @lines() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %acc = tl.alloc : !acc
+    %tile = tl.alloc : !tile
+    tl.parallel (%i, %j) in (16, 64) {
+      %zero = arith.constant 0.0 : f32
+      %sum = scf.for %s = %c0 to %c2 step %c1 iter_args(%before = %zero) -> f32 {
+        %x = tl.load %acc[%s, %j] : !acc
+        %next = arith.addf %before, %x : f32
+        scf.yield %next : f32
+      }
+      tl.store %sum, %tile[%i, %j] : !tile
+    }
+    gpu.return
+  }
+
   // Not if rows are fewer apart, the loop is long, its end is not known, or what it
   // reads is no fragment.
   // CHECK-LABEL: gpu.func @others
