@@ -42,11 +42,11 @@ static OpPassManager &addStage(Stages &stages) {
 }
 
 /// What makes a kernel mean the same on every target. First in all pipelines.
-static void addNormalization(OpPassManager &kernel) {
+static void addNormalization(OpPassManager &kernel, bool sharedArrays = false) {
   kernel.addPass(createUnrollArrayLoopsPass());
   kernel.addPass(createGuardArraysPass());
   kernel.addPass(createPrivatizeVariablesPass());
-  kernel.addPass(createNormalizeStatementsPass());
+  kernel.addPass(createNormalizeStatementsPass({sharedArrays}));
   kernel.addPass(createPromoteVariablesPass());
 }
 
@@ -62,7 +62,9 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
     kernel.addPass(createVerifyThreadLevelPass());
     return;
   }
-  addNormalization(kernel);
+  // CuTe DSL has no form for memory of a thread's own.
+  addNormalization(kernel,
+                   /*sharedArrays=*/generator == Generator::CuTeDSL);
   kernel.addPass(createJoinContributionsPass());
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());

@@ -272,8 +272,9 @@ static bool isOverwrittenBy(Operation *reader, Operation *statement) {
 namespace {
 class StatementRewriter {
 public:
-  explicit StatementRewriter(gpu::GPUFuncOp kernel)
-      : kernel(kernel), dependence(kernel.getBody()) {
+  StatementRewriter(gpu::GPUFuncOp kernel, bool sharedArrays)
+      : kernel(kernel), dependence(kernel.getBody()),
+        sharedArrays(sharedArrays) {
     findExtents();
     size_t place = 0;
     kernel.walk<WalkOrder::PreOrder>(
@@ -798,11 +799,16 @@ private:
     return number;
   }
 
+  /// Memory in which each thread has its copy of `array`, as a row.
   AllocOp createRows(OpBuilder &builder, AllocOp array) {
     SmallVector<int64_t> shape(extents);
     shape.push_back(array.getType().getNumElements());
-    auto type = MemRefType::get(shape, array.getType().getElementType(),
-                                MemRefLayoutAttrInterface(),
+    Type element = array.getType().getElementType();
+    if (sharedArrays)
+      return createAlloc(builder, array.getLoc(),
+                         withSpace(MemRefType::get(shape, element),
+                                   gpu::AddressSpace::Workgroup));
+    auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
                                 FragmentAttr::get(kernel.getContext()));
     return AllocOp::create(builder, array.getLoc(), type,
                            toAttr(kernel.getContext(), layout::getRows(shape)),
@@ -811,6 +817,7 @@ private:
 
   gpu::GPUFuncOp kernel;
   ThreadDependence dependence;
+  bool sharedArrays;
   SmallVector<int64_t> extents;
   std::array<std::optional<unsigned>, 3> argumentOf;
   /// The place of each op in the program.
@@ -828,6 +835,8 @@ private:
 
 struct NormalizeStatementsPass
     : tl::impl::NormalizeStatementsPassBase<NormalizeStatementsPass> {
+  using NormalizeStatementsPassBase::NormalizeStatementsPassBase;
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (!kernel.getKnownBlockSize()) {
@@ -836,7 +845,7 @@ struct NormalizeStatementsPass
         return signalPassFailure();
       }
       expandScalarTileOps(kernel);
-      StatementRewriter(kernel).run();
+      StatementRewriter(kernel, sharedArrays).run();
     }
   }
 };

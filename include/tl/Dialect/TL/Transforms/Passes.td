@@ -183,7 +183,10 @@ def UnrollArrayLoopsPass : Pass<"tl-unroll-array-loops", "::mlir::gpu::GPUModule
     An `scf.for` with constant bounds and at most 64 iterations, outside of
     `tl.parallel`, is replaced by them, one after the other, if its index is part
     of one of an array in private memory whose indices all are numbers then. Loops
-    with more than 1024 operations in all iterations stay as they are.
+    with more than 1024 operations in all iterations stay as they are; of scalars
+    alone at most 256 iterations and 8192 operations are written out, if those of
+    the kernel are then no more than 16384. A loop of at most 16 iterations on
+    whose index the bounds of such loops depend is written out first.
 
     Requires nothing, and guarantees nothing: it is `tl-normalize-statements` that
     sees to where arrays lie.
@@ -222,13 +225,22 @@ def NormalizeStatementsPass : Pass<"tl-normalize-statements", "::mlir::gpu::GPUM
     become parallel loops over the threads of the block. Reads move into the loop
     that uses them if nothing writes in between; otherwise, and where a variable
     holds what differs between threads, a fragment with one element for each
-    thread keeps the value, or shared memory for an array with computed indices.
+    thread keeps the value, or one of which each thread holds a row for an array
+    with computed indices; with `shared-arrays` that is in shared memory.
+
+    Statements that follow each other, loops and branches that all threads go
+    through alike included, are one parallel loop if threads have variables in
+    them, and if no thread touches an element of shared or device memory that
+    another one writes in a different statement, or in another iteration of such
+    a loop.
 
     Guarantees: no `gpu.thread_id` is left; outside of `tl.parallel` only private
     memory is stored to, and all threads compute the same; control flow outside
     of `tl.parallel` goes the same way for all threads; fills and copies in
     `tl.parallel` and copies to private memory are loads and stores.
   }];
+  let options = [
+    Option<"sharedArrays", "shared-arrays", "bool", "false", "keep arrays with computed indices in shared memory">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -279,7 +291,12 @@ def JoinContributionsPass : Pass<"tl-join-contributions", "::mlir::gpu::GPUModul
     memory becomes a store to a fragment of the loop's shape, reductions of that
     behind the loop, and a loop that adds what comes of them. Loops of more than
     128 iterations for each thread stay as they are.
+
+    What a loop of at most 64 iterations for each thread adds, in each iteration of
+    loops of the block that hold nothing else of the reducer, is summed in the
+    fragment, and added behind them.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def FindGathersPass : Pass<"tl-find-gathers", "::mlir::gpu::GPUModuleOp"> {
@@ -320,7 +337,8 @@ def InferLayoutsPass : Pass<"tl-infer-layouts", "::mlir::gpu::GPUModuleOp"> {
     as its loop; where a fragment has fewer dimensions than the loop, threads hold
     copies. What is still free, the largest first, gets a blocked layout with wide
     vectors along the last dimension. Shared buffers get the widest swizzle that
-    their rows allow.
+    their rows allow. A fragment that has a layout keeps it, and loops that touch
+    rows of it at computed indices lie as its rows do.
 
     Guarantees: every `tl.alloc` in shared memory or fragments, and every
     `tl.parallel`, has a layout. Ops may still need a fragment in another layout
