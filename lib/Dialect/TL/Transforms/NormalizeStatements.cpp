@@ -477,10 +477,14 @@ private:
 
   /// Writes statements that follow each other as one loop over threads.
   void rewriteSequence(ThreadSequence &sequence) {
+    llvm::append_range(replaced, sequence.getStatements());
     sequence.markOnce();
     SmallVector<Operation *> parts =
         llvm::filter_to_vector(sequence.getStatements(),
                                [&](Operation *op) { return isExecuted(op); });
+    // Reads may all move into a statement behind the sequence.
+    if (parts.empty())
+      return;
     DenseSet<Operation *> executed(parts.begin(), parts.end());
     // Values of the block that they use are computed by then.
     OpBuilder builder(parts.back());
@@ -493,7 +497,6 @@ private:
       for (Value result : op->getResults())
         if (isUsedBehind(result, executed))
           keep(builder, result, mapping.lookup(result), loop);
-    llvm::append_range(replaced, sequence.getStatements());
     sequenced.insert_range(parts);
     loops.insert(loop);
     leaveToFirst(loop);

@@ -97,7 +97,7 @@ bool ThreadSequence::isWritten(Value buffer) const {
 /// True for what computes values of the block, and reads nothing that was
 /// written in the sequence.
 bool ThreadSequence::canStandInFront(Operation *op) const {
-  if (op->getNumRegions() == 0 && isMemoryEffectFree(op))
+  if (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isScalarOp(op))
     return true;
   auto load = dyn_cast<LoadOp>(op);
   return load && !isInSpace(load.getSource(), Space::Fragment) &&
@@ -131,7 +131,7 @@ bool ThreadSequence::collect(Operation *op, Place place) {
                          /*isWrite=*/true, place);
   }
   if (op->getNumRegions() == 0)
-    return isMemoryEffectFree(op);
+    return isMemoryEffectFree(op) && isScalarOp(op);
   if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
     return false;
   place.isRepeated |= isLoop(op) && !place.unit;

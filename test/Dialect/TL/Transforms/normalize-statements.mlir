@@ -571,3 +571,36 @@ gpu.module @first {
     gpu.return
   }
 }
+
+// -----
+
+// Reads of a thread's variables that a statement behind a cut uses move there, and
+// leave nothing in front of it.
+// CHECK-LABEL: gpu.func @reads_alone
+// CHECK:         gpu.barrier
+// CHECK-NEXT:    tl.fill
+// CHECK-NEXT:    tl.parallel (%[[T:.+]]) in (64) {
+// CHECK:           tl.load %[[A:.+]][%[[T]]]
+// CHECK:           tl.load %[[B:.+]][%[[T]]]
+// CHECK:           arith.addf
+// CHECK:           tl.store
+gpu.module @reads_alone {
+  gpu.func @reads_alone(%C: memref<64xf32>, %x: f32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    %y = arith.index_cast %t : index to i32
+    %z = arith.sitofp %y : i32 to f32
+    %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<2xf32, #gpu.address_space<private>>
+    tl.store %z, %v[%c0] : memref<2xf32, #gpu.address_space<private>>
+    tl.store %z, %v[%c1] : memref<2xf32, #gpu.address_space<private>>
+    gpu.barrier
+    %a = tl.load %v[%c0] : memref<2xf32, #gpu.address_space<private>>
+    %b = tl.load %v[%c1] : memref<2xf32, #gpu.address_space<private>>
+    tl.fill %S, %x : memref<64xf32, #gpu.address_space<workgroup>>
+    %s = arith.addf %a, %b : f32
+    tl.store %s, %C[%t] : memref<64xf32>
+    gpu.return
+  }
+}
