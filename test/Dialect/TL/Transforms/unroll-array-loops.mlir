@@ -92,4 +92,52 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // A loop that says how often another one runs is written out before: 1, 2 and 4
+  // times.
+  // CHECK-LABEL: gpu.func @deciding
+  // CHECK-NOT:     scf.for
+  // CHECK-COUNT-7: tl.store
+  // CHECK-NOT:     tl.store
+  gpu.func @deciding(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %a = tl.alloc : !array
+    scf.for %i = %c0 to %c3 step %c1 {
+      %n = arith.shli %c1, %i : index
+      scf.for %j = %c0 to %n step %c1 {
+        tl.store %x, %a[%j] : !array
+      }
+    }
+    gpu.return
+  }
+
+  // Of scalars more is written out than of tile ops.
+  // CHECK-LABEL: gpu.func @scalars
+  // CHECK:         scf.for
+  // CHECK-COUNT-200: tl.store
+  // CHECK:         scf.for
+  // CHECK:           tl.parallel
+  gpu.func @scalars(%S: memref<?xf32>, %x: f32, %y: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c200 = arith.constant 200 : index
+    %a = tl.alloc : memref<200xf32, #gpu.address_space<private>>
+    %b = tl.alloc : memref<200xf32, #gpu.address_space<private>>
+    scf.for %i = %c0 to %c3 step %c1 {
+      scf.for %j = %c0 to %c200 step %c1 {
+        %s = arith.addf %x, %y : f32
+        tl.store %s, %a[%j] : memref<200xf32, #gpu.address_space<private>>
+      }
+    }
+    scf.for %j = %c0 to %c200 step %c1 {
+      tl.store %x, %b[%j] : memref<200xf32, #gpu.address_space<private>>
+      tl.parallel (%t) in (32) {
+        tl.store %x, %S[%t] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
 }
