@@ -493,6 +493,7 @@ private:
     IRMapping mapping;
     for (Operation *op : parts)
       cloneInto(builder, op, mapping, loop);
+    nameThreads(loop);
     for (Operation *op : parts)
       for (Value result : op->getResults())
         if (isUsedBehind(result, executed))
@@ -500,6 +501,19 @@ private:
     sequenced.insert_range(parts);
     loops.insert(loop);
     leaveToFirst(loop);
+  }
+
+  /// Loops of the block that became part of a loop over threads may ask for the
+  /// thread's number themselves.
+  void nameThreads(ParallelOp loop) {
+    SmallVector<gpu::ThreadIdOp> threads;
+    loop.getBody().walk(
+        [&](gpu::ThreadIdOp thread) { threads.push_back(thread); });
+    for (gpu::ThreadIdOp thread : threads) {
+      OpBuilder builder(thread);
+      thread.replaceAllUsesWith(getThread(builder, thread, loop));
+      thread.erase();
+    }
   }
 
   /// Puts what one thread executes into branches.

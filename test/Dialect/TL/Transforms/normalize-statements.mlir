@@ -604,3 +604,27 @@ gpu.module @reads_alone {
     gpu.return
   }
 }
+
+// -----
+
+// A loop in a sequence that asks for the thread itself.
+// CHECK-LABEL: gpu.func @asks_itself
+// CHECK-NOT:     gpu.thread_id
+// CHECK:         tl.parallel (%[[T:.+]]) in (64) {
+// CHECK:           scf.for
+// CHECK:             tl.load %{{.+}}[%[[T]], %{{.+}}]
+// CHECK-NOT:     gpu.thread_id
+gpu.module @asks_itself {
+  gpu.func @asks_itself(%A: memref<64x8xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %v = tl.alloc : memref<8xf32, #gpu.address_space<private>>
+    scf.for %k = %c0 to %c8 step %c1 {
+      %t = gpu.thread_id x
+      %a = tl.load %A[%t, %k] : memref<64x8xf32>
+      tl.store %a, %v[%k] : memref<8xf32, #gpu.address_space<private>>
+    }
+    gpu.return
+  }
+}
