@@ -9,7 +9,7 @@ import numpy as np
 
 import tilec.language as T
 
-ACCUMULATORS = {"int8": "int32", "float64": "float64"}
+ACCUMULATORS = {"int8": "int32", "uint8": "int32", "float64": "float64"}
 NUMPY = {"bfloat16": ml_dtypes.bfloat16, "float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
 
 
@@ -158,5 +158,11 @@ COPIED = {
     "any_row": product(places=((3, 0), (0, 0)), beyond=((5, 0), (0, 0))),
     "half_a_panel": product(sizes=(64, 32, 32), transposed=(False, False), places=((0, 0), (0, 32))),
     "narrow_rows": product(sizes=(64, 64, 32), places=((0, 0), (0, 0)), beyond=((0, 8), (0, 8))),
+    "int8_beside_uint8": product("uint8", (16, 8, 32), ((0, 0), (8, 0)), other="int8"),
+    "uint8_beside_int8": product("int8", (16, 8, 32), ((8, 32), (0, 0)), ((8, 0), (0, 0)), other="uint8"),
+    "slices_of_both_bytes": product("int8", (64, 64, 64), ((8, 32), (3, 5)), ((0, 256), (1, 3)), other="uint8"),
+    "bytes_of_both_signs_across": product(
+        "uint8", (32, 128, 8), ((0, 8), (16, 128)), transposed=(True, False), other="int8"
+    ),
 }
 CASES = IN_PLACE | COPIED

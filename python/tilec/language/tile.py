@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from ..values import Number
     from .loops import Loop
 
+    _Factor = tuple[Buffer, "_Window | None"]
+    """A tile, and the part of it that is multiplied if that is not all of it."""
+
 # Buffers -------------------------------------------------------------------------------------------------------------
 
 _SCOPES: dict[str, Space] = {
@@ -990,7 +993,7 @@ def gemm(
         _multiply_arrays(a, b, c, transpose_A, transpose_B)
         return
     if dtypes.uint8 in (a.dtype, b.dtype):
-        _multiply_bytes(a, b, c, transpose_A, transpose_B, policy)
+        _multiply_bytes((a, a_window), (b, b_window), c, transpose_A, transpose_B, policy)
         if not _is_whole_tile(C):
             copy(c, C)
         return
@@ -1029,21 +1032,24 @@ _MOST_BYTES = 256
 
 
 def _multiply_bytes(
-    a: Buffer, b: Buffer, c: Buffer, transpose_a: bool, transpose_b: bool, policy: GemmWarpPolicy
+    a: _Factor, b: _Factor, c: Buffer, transpose_a: bool, transpose_b: bool, policy: GemmWarpPolicy
 ) -> None:
     """Multiplies bytes without a sign as `float16`, which holds them; the sums are exact too, and become integers."""
-    tiles = [(tile, tile.static_shape()) for tile in (a, b, c)]
-    (_, shape), _, (_, result) = tiles
+    shapes = [window.shape if window else tile.static_shape() for tile, window in (a, b, (c, None))]
+    shape, _, result = shapes
     assert shape is not None, "on-chip buffers have static shapes"
+    assert result is not None, "on-chip buffers have static shapes"
     depth = shape[0 if transpose_a else 1]
     if depth > _MOST_BYTES:
         raise ShapeError(
             f"`T.gemm` of `uint8` has at most {_MOST_BYTES} columns of `A`, not {depth}: multiply a part at a time",
             location=current().here(),
         )
-    factors = [alloc(extents, dtypes.float16, tile.space) for tile, extents in tiles[:2]]
-    for tile, factor in zip((a, b), factors, strict=True):
-        copy(tile, factor)
+    factors = [
+        alloc(extents, dtypes.float16, tile.space) for (tile, _), extents in zip((a, b), shapes[:2], strict=True)
+    ]
+    for (tile, window), factor in zip((a, b), factors, strict=True):
+        copy(window.region if window else tile, factor)
     sums = alloc(result, dtypes.float32, "fragment")
     gemm(factors[0], factors[1], sums, transpose_a, transpose_b, policy, clear_accum=True)
     with Parallel(*as_tuple(result)) as (i, j):
@@ -1055,6 +1061,11 @@ class _Window:
 
     def __init__(self, tile: Buffer, place: tuple[int, int], shape: tuple[int, int]) -> None:
         self.tile, self.place, self.shape = tile, place, shape
+
+    @property
+    def region(self) -> Region:
+        """The part as an operand of a copy."""
+        return Region(self.tile, self.place, self.shape)
 
 
 def _window(operand: Any, *, is_k_last: bool) -> _Window | None:
