@@ -6,7 +6,7 @@ import functools
 import sys
 
 from . import _tl
-from .errors import ArgumentError, LaunchError, RankError, ShapeError
+from .errors import ArgumentError, DTypeError, LaunchError, RankError, ShapeError
 from .extents import places, solved
 from .typed import TYPE_CHECKING
 from .types import Computed, Symbol, TensorType
@@ -148,7 +148,11 @@ class Result:
         if torch is not None and isinstance(like, torch.Tensor):
             return like.new_empty(shape, dtype=self.torch_dtype)
         try:
+            if self._parameter.is_workspace:  # nobody sees it, so that NumPy needs no type for its elements
+                return _array(shape, self._parameter.type.dtype, like, is_cuda=is_cuda)
             return _allocate(shape, self._parameter.type.dtype, like, is_cuda=is_cuda)
+        except DTypeError as error:
+            raise DTypeError(f"the result `{self._parameter.name}`: {error.message}") from None
         except (MemoryError, ValueError):
             what = "the workspace" if self._parameter.is_workspace else "the result"
             raise LaunchError(
@@ -184,11 +188,17 @@ class Result:
 
 
 def _allocate(shape: tuple[int, ...], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
-    from .array import Array, numpy_dtype
+    from .array import numpy_dtype
 
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and isinstance(like, numpy.ndarray):
         return numpy.empty(shape, numpy_dtype(dtype))
+    return _array(shape, dtype, like, is_cuda=is_cuda)
+
+
+def _array(shape: tuple[int, ...], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
+    from .array import Array
+
     device = like.__dlpack_device__()[1] if is_on_gpu(like) else 0
     return Array.empty(shape, dtype, cuda=device if is_cuda else None)
 

@@ -8,6 +8,7 @@ import pytest
 import tilec
 import tilec.language as T
 from language_programs import workspaces
+from tilec import array
 from tilec.errors import DTypeError, ShapeError, TLSyntaxError
 
 A = np.arange(192, dtype=np.int32).reshape(3, 64)
@@ -72,6 +73,48 @@ def test_a_buffer_in_front_of_the_kernels_is_one(target, backend):
     y = np.zeros(64, np.int32)
     kernel(A[0], y)
     np.testing.assert_array_equal(y, A[0, ::-1] + A[0] + 1)
+
+
+@pytest.fixture
+def no_type_of_numpy(monkeypatch):
+    """As where `ml_dtypes` is not installed: once it is loaded, NumPy knows its types by their names."""
+
+    def numpy_dtype(dtype):
+        raise DTypeError(f"NumPy has no `{dtype}`: install `ml_dtypes`, or use another framework")
+
+    monkeypatch.setattr(array, "numpy_dtype", numpy_dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3", "float8_e5m2", "float8_e8m0fnu", "float16", "int4"])
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim"), ("sm_90a", "sim")])
+@pytest.mark.usefixtures("no_type_of_numpy")
+def test_numpy_needs_no_type_for_them(dtype, target, backend):
+    @T.prim_func
+    def f(X: T.Tensor((8,), "float32"), Y: T.Tensor((8,), "float32")):
+        W = T.alloc_global((8,), dtype)
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                W[i] = X[i]
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(8):
+                Y[i] = W[7 - i]
+
+    x = np.array([1, 2, 4, 1, 2, 4, 2, 4], np.float32)
+    y = np.zeros(8, np.float32)
+    tilec.compile(f, target=target, backend=backend)(x, y)
+    np.testing.assert_array_equal(y, x[::-1])
+
+
+@pytest.mark.usefixtures("no_type_of_numpy")
+def test_a_result_of_a_type_that_numpy_lacks_is_named():
+    @T.prim_func
+    def f(X: T.Tensor((8,), "float32"), Y: T.Tensor((8,), "bfloat16")):
+        with T.Kernel(1, threads=32):
+            T.copy(X, Y)
+
+    kernel = tilec.compile(f, out_idx=-1, target="cpu")
+    with pytest.raises(DTypeError, match=r"the result `Y`: NumPy has no `bfloat16`: install `ml_dtypes`, or use anoth"):
+        kernel(np.zeros(8, np.float32))
 
 
 def test_names_that_are_taken():
