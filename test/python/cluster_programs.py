@@ -399,6 +399,40 @@ def summed_around(A):
     return np.repeat(A.reshape(2, 3, 64).astype(np.float32).sum(1), 3, 0)
 
 
+def in_panels(order, clusters):
+    """Clusters come in panels, and blocks ask for their numbers in them."""
+
+    @T.prim_func
+    def program(A: T.Tensor((4, 6, 64), "int32"), B: T.Tensor((4, 6, 64), "int32")):
+        with T.ClusterKernel(6, 4, cluster_dims=clusters, threads=64) as (x, y):
+            T.use_swizzle(2, order)
+            sent, came = T.alloc_shared((64,), "int32"), T.alloc_shared((64,), "int32")
+            rank = T.block_rank_in_cluster()
+            T.copy(A[y, x, :], sent)
+            T.copy_cluster(sent, came, dst_block=(rank + 1) % T.get_cluster_size())
+            T.cluster_sync()
+            for i in T.Parallel(64):
+                B[y, x, i] = came[i] + 1000 * rank + 10000 * T.get_cluster_id(0) + 100000 * T.get_cluster_id(1)
+
+    return program
+
+
+def sent_in_panels(clusters):
+    """Returns what `in_panels` computes."""
+    width, height = clusters
+
+    def expected(A):
+        result = np.empty_like(A)
+        for y, x in np.ndindex(4, 6):
+            rank, size = y % height * width + x % width, width * height
+            down, across = divmod((rank - 1) % size, width)
+            result[y, x] = A[y - y % height + down, x - x % width + across] + 1000 * rank
+            result[y, x] += 10000 * (x // width) + 100000 * (y // height)
+        return result
+
+    return expected
+
+
 def random(shape, dtype="int32"):
     numbers = np.random.default_rng(5).standard_normal(shape)
     return (numbers * 20).astype(dtype) if np.dtype(dtype).kind == "i" else numbers.astype(dtype)
@@ -438,6 +472,13 @@ CASES = {
     "waits_before_it_is_sent_to": (
         waits_before_it_is_sent_to, (random((4, 64)),), (), ((4, 64), "int32"), sent_back,
     ),
+    **{
+        f"in_panels_of_{order}s_{width}_{height}": (
+            in_panels(order, (width, height)), (random((4, 6, 64)),), (), ((4, 6, 64), "int32"),
+            sent_in_panels((width, height)),
+        )
+        for order, width, height in (("row", 2, 1), ("column", 2, 2), ("row", 3, 2), ("column", 1, 4))
+    },
     "in_a_ring": (in_a_ring, (random((6, 64)).astype("float16"),), (), ((6, 64), "float16"), summed_around),
     "without_clusters": (without_clusters, (random((2, 64)),), (), ((2, 64), "int32"), lambda A: A),
 }  # fmt: skip

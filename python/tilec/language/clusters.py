@@ -7,7 +7,7 @@ from functools import reduce
 from .. import _ops
 from ..barriers import BarrierAt, ClusterBarriers, barrier, mark
 from ..builder import current
-from ..errors import ArgumentError, RangeError, ShapeError, TLSyntaxError
+from ..errors import ArgumentError, RangeError, ShapeError
 from ..typed import TYPE_CHECKING
 from ..values import binary, known, static_int
 from .hints import ignored_options
@@ -30,18 +30,6 @@ __all__ = [
 def _extents(kernel: Kernel) -> tuple[int, ...]:
     """Returns the extents of a cluster along the dimensions of the grid; ones if there are no clusters."""
     return kernel.cluster or (1,) * len(kernel.blocks)
-
-
-def _unmoved(what: str) -> Kernel:
-    """Returns the kernel, whose coordinates must be those by which the chip makes clusters."""
-    kernel = opened_kernel(f"`T.{what}`")
-    if kernel.is_swizzled:
-        raise TLSyntaxError(
-            f"`T.{what}` is about where the chip puts the block, and `T.use_swizzle` has changed its coordinates: "
-            f"leave one of the two out",
-            location=current().here(),
-        )
-    return kernel
 
 
 def get_cluster_dims() -> list[int]:
@@ -69,7 +57,7 @@ def get_cluster_id(dim: int = 0) -> Any:
 
     >>> n[0] = T.get_cluster_id()
     """
-    kernel = _unmoved("get_cluster_id")
+    kernel = opened_kernel("`T.get_cluster_id`")
     _check(kernel, dim, "get_cluster_id")
     return binary("floordiv", kernel.coordinates[dim], _extents(kernel)[dim])
 
@@ -105,9 +93,11 @@ def get_cluster_extents() -> list[Any]:
 def block_rank_in_cluster() -> Any:
     """Returns the number of the block in its cluster, x fastest; 0 if the kernel has no clusters.
 
+    Whatever order `T.use_swizzle` has brought the clusters in, it is the number by which others reach the block.
+
     >>> n[0] = T.block_rank_in_cluster()
     """
-    kernel = _unmoved("block_rank_in_cluster")
+    kernel = opened_kernel("`T.block_rank_in_cluster`")
     rank: Any = 0
     for coordinate, extent in zip(reversed(kernel.coordinates), reversed(_extents(kernel)), strict=True):
         rank = binary("add", binary("mul", rank, extent), binary("mod", coordinate, extent))
