@@ -163,7 +163,7 @@ def test_a_sum_of_negative_zeros_is_one(run, name, columns, dim, clear):
 
 
 def test_a_sum_of_bool_is_refused():
-    with pytest.raises(DTypeError, match="`bool` holds no sums: copy it to a tile of `int32` first"):
+    with pytest.raises(DTypeError, match="`bool` holds no sums: let `out` be of `int32`"):
         reduction("sum", 8, 8, 1, "bool")
 
 

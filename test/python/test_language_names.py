@@ -265,8 +265,15 @@ def test_rounding_of_ties(dtype):
         T.round(2.5, "up")
 
 
-@pytest.mark.parametrize(("narrow", "wide"), [("float16", "float32"), ("int8", "int32"), ("uint8", "int32")])
-def test_reductions_to_a_wider_type_combine_in_it(narrow, wide):
+WIDER = [
+    ("float16", "float32"), ("int8", "int32"), ("uint8", "int32"), ("bool", "int8"), ("bool", "uint8"),
+    ("bool", "int32"), ("bool", "uint32"), ("bool", "int64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim")])
+@pytest.mark.parametrize(("narrow", "wide"), WIDER)
+def test_reductions_to_a_wider_type_combine_in_it(narrow, wide, target, backend):
     @T.prim_func
     def f(A: T.Tensor((4, 64), narrow), S: T.Tensor((4,), wide), M: T.Tensor((4,), wide)):
         with T.Kernel(1, threads=32):
@@ -280,9 +287,54 @@ def test_reductions_to_a_wider_type_combine_in_it(narrow, wide):
             T.copy(m[:, 0], M)
 
     a = np.random.default_rng(0).integers(0, 120, (4, 64)).astype(narrow)
-    s, m = tilec.compile(f, out_idx=[1, 2], target="cpu")(a)
+    a[2] = 0
+    s, m = tilec.compile(f, out_idx=[1, 2], target=target, backend=backend)(a)
     np.testing.assert_array_equal(s, a.astype(wide).sum(1))
     np.testing.assert_array_equal(m, a.max(1))
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_90a", "sim")])
+def test_sums_of_bool_count_what_is_true(target, backend):
+    """Whatever byte says so (semantics I5), in tiles of any kind, and beside what was there."""
+
+    @T.prim_func
+    def f(A: T.Tensor((4, 64), "bool"), N: T.Tensor((3, 64), "int32"), M: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=64):
+            S = T.alloc_shared((4, 64), "bool")
+            n = T.alloc_fragment((64,), "int32")
+            m = T.alloc_shared((4,), "int32")
+            T.copy(A, S)
+            T.reduce_sum(S, n, dim=0)
+            T.copy(n, N[0, :])
+            T.reduce_abssum(S[1:3, :], n, dim=0, clear=False)
+            T.copy(n, N[1, :])
+            T.reduce_bitxor(S, n, dim=0)
+            T.copy(n, N[2, :])
+            T.reduce_min(S, m, dim=1)
+            T.copy(m, M)
+
+    bytes_ = np.random.default_rng(3).integers(0, 3, (4, 64)).astype(np.uint8)
+    bytes_[2] = 2
+    flags = (bytes_ != 0).astype(np.int32)
+    counts = flags.sum(0)
+    n, m = np.zeros((3, 64), np.int32), np.zeros(4, np.int32)
+    tilec.compile(f, target=target, backend=backend)(bytes_.view(bool), n, m)
+    np.testing.assert_array_equal(n, [counts, counts + flags[1:3].sum(0), counts % 2])
+    np.testing.assert_array_equal(m, flags.min(1))
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"), [("int8", "uint32"), ("int32", "float64"), ("bool", "float32"), ("float32", "float16")]
+)
+def test_reductions_to_another_kind_of_type_are_refused(narrow, wide):
+    with pytest.raises(
+        DTypeError, match=rf"`{narrow}` to `{wide}`: `T.copy` the tile .* or of a wider one of their kind"
+    ):
+
+        @T.prim_func
+        def f(S: T.Tensor((1,), wide)):
+            with T.Kernel(1, threads=32):
+                T.reduce_sum(T.alloc_fragment((64,), narrow), T.alloc_fragment((1,), wide))
 
 
 def test_transpose_exchanges_the_last_two_dimensions():

@@ -128,8 +128,9 @@ def reduce(
 
     - `buffer`: a tile, or a region of one; in a fragment, or copied to one.
     - `out`: a tile of the buffer's shape without `dim`, or with an extent of 1 there; for a buffer of one dimension of
-      shape `(1,)`, or `()`. It is of the buffer's type, of a wider one, in which elements are then combined, or of
-      `int32` or `int64` for places.
+      shape `(1,)`, or `()`. It is of the buffer's type, of a wider one that has every element, in which they are then
+      combined (a float of floats, an integer of integers and of `bool`, whose sum counts), or of `int32` or `int64` for
+      places.
     - `reduce_type`: "sum", "max", "min", "abssum", "absmax", for integers "bitand", "bitor", "bitxor", and "argmax" or
       "argmin": the first place of the greatest or least element along `dim`, or of the first NaN.
     - `dim`: the dimension, which may count from the end.
@@ -183,9 +184,11 @@ def _computed(dtype: dtypes.Format, result: DType) -> DType:
 
 
 def _is_widening(source: DType, target: DType) -> bool:
-    """Returns whether every element of one type is one of the other, with room to spare."""
+    """Returns whether every element of one type is one of the other, of the same kind and with room to spare."""
     if source.is_float and target.is_float:
         return source.bits < target.bits
+    if source.kind == "bool":  # one bit of a number, whatever it takes in memory
+        return target.is_integer and not isinstance(target, dtypes.Format)
     has_room = source.bits < target.bits and (target.is_signed or not source.is_signed)
     return source.is_integer and target.is_integer and has_room
 
@@ -229,13 +232,14 @@ def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
     elif source.dtype != target.dtype:
         raise DTypeError(
             f"`T.reduce_{kind}` of `{source.dtype}` to `{target.dtype}`: `T.copy` the tile to a fragment of "
-            f"`{target.dtype}` first",
+            f"`{target.dtype}` first; else `out` is of the elements' type, or of a wider one of their kind that has "
+            f"them all",
             location=current().here(),
         )
     if kind in _BITS and source.dtype.is_float:
         raise DTypeError(f"`T.reduce_{kind}` needs integers, not `{source.dtype}`", location=current().here())
     if source.dtype.kind == "bool" and kind in ("sum", "abssum"):
-        raise DTypeError("`bool` holds no sums: copy it to a tile of `int32` first", location=current().here())
+        raise DTypeError("`bool` holds no sums: let `out` be of `int32`", location=current().here())
     dim = _dimension(dim, source, f"T.reduce_{kind}")
     kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
     with_one = (*source.shape[:dim], 1, *source.shape[dim + 1 :])
