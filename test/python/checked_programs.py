@@ -265,6 +265,21 @@ def _thread() -> Case:
     return Case(thread, [np.zeros(40, np.int32)], error, {0: np.arange(40, dtype=np.int32)})
 
 
+def _choice_of_threads() -> Case:
+    """The condition is the block's, and so is the divisor; the statement is one of each thread (semantics S4)."""
+
+    @T.prim_func
+    def choice_of_threads(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=64):
+            t = T.get_thread_binding()
+            B[t] = T.if_then_else(A[0] > 0, t + 100 // n, 7)
+
+    after = np.arange(64, dtype=np.int32)
+    error = {"kind": "division", "access": "division", "iteration": None, "block": (0,), "line": "t + 100 // n"}
+    arguments = [np.ones(64, np.int32), np.zeros(64, np.int32), 0]
+    return Case(choice_of_threads, arguments, error, {1: after})  # type: ignore[arg-type]
+
+
 def _uninitialized_tile() -> Case:
     @T.prim_func
     def uninitialized_tile(B: T.Tensor((8, 8), "float32")):
@@ -375,6 +390,7 @@ def mistaken() -> list[Case]:
         _division,
         _remainder_of_the_block,
         _thread,
+        _choice_of_threads,
         _uninitialized_tile,
         _uninitialized_copy,
         _uninitialized_accumulator,

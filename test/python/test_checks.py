@@ -131,6 +131,40 @@ def test_what_is_not_chosen_is_clean():
         np.testing.assert_array_equal(b, [[7, *range(63)], [5] * 64, [2] * 64])
 
 
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_80", "sim"), ("sm_90a", "sim")])
+@pytest.mark.parametrize("sign", [1, 0])
+def test_choices_of_the_block_in_statements_of_threads_are_clean(target, backend, sign):
+    """What either side asks of the block is asked in the threads' statement, and only if it is chosen."""
+
+    @T.prim_func
+    def chosen(A: T.Tensor((64,), "int32"), B: T.Tensor((6, 64), "int32"), n: T.int32):
+        with T.Kernel(1, threads=(32, 2)):
+            t = T.get_thread_binding() + 32 * T.get_thread_binding(1)
+            S, R = T.alloc_shared((64,), "int32"), T.alloc_local((4,), "int32")
+            v = T.alloc_var("int32")
+            T.copy(A, S)
+            R[1] = 3
+            v = T.if_then_else(A[0] > 0, t, R[n] + t // n)
+            B[0, t] = T.if_then_else(A[0] > 0, 0, t + 10 // n)
+            B[1, t] = T.if_then_else(A[0] > 0, S[t], t + A[A[n]] + S[A[n + 1]])
+            B[2, t] = T.if_then_else(A[0] > 0 and S[A[1] - 9] > 0, S[1], t + R[n])
+            B[3, t] = v
+            B[4, t] = 1 + T.if_then_else(n > 0, T.if_then_else(S[n] > 2, t, S[n + 4]), t + A[n])
+            B[5, t] = T.if_then_else(n > 0, S[S[n + 1]] * 2, t)
+
+    a = np.arange(64, dtype=np.int32) + (10 if sign else -10)
+    a[0] = sign
+    a[1:4] = 10, 12, 14
+    n, t = (0 if sign else 1), np.arange(64)
+    b = np.zeros((6, 64), np.int32)
+    tilec.compile(chosen, target=target, backend=backend, checks=True)(a, b, n)
+    expected = (
+        [0 * t, a, 0 * t + a[1], t, 1 + t + 1, t] if sign
+        else [t + 10, t + a[10] + a[12], t + 3, 3 + t, 1 + t, 0 * t + 2 * a[12]]
+    )  # fmt: skip
+    np.testing.assert_array_equal(b, expected)
+
+
 def test_what_is_guarded_is_clean():
     @T.prim_func
     def guarded(n: T.int32, A: T.Tensor((100,), "int32"), B: T.Tensor((128,), "int32")):

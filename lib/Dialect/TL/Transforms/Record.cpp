@@ -69,10 +69,11 @@ Runner tl::getRunner(Operation *op, KernelOp kernel,
                      const ThreadDependence &dependence) {
   if (op->getParentOfType<ParallelOp>())
     return Runner::Iteration;
-  if (dependence.isPerThread(op))
-    return Runner::Thread;
-  for (Operation *at = op->getParentOp(); at != kernel; at = at->getParentOp())
-    if (dependence.isDivergent(at))
+  // What is in a statement of each thread is executed with it, as
+  // `tl-normalize-statements` has it, also where it is the same for all: a
+  // choice of the block between values of threads is such a statement.
+  for (Operation *at = op; at != kernel; at = at->getParentOp())
+    if (dependence.isPerThread(at))
       return Runner::Thread;
   return Runner::Block;
 }

@@ -153,6 +153,36 @@ func.func @division(%d: i32, %guard: i1, %B: memref<1xi32>) attributes {tl.entry
 
 // -----
 
+// A choice of the block between values of threads is a statement of threads:
+// what it divides is reported there, and not by a statement of the block.
+// CHECK-LABEL: func.func @choice
+// CHECK-SAME:    %[[D:[^:]+]]: i32
+// CHECK-NOT:     tl.parallel
+// CHECK:         scf.if %{{.+}} -> (i32)
+// CHECK:           %[[ZERO:.+]] = arith.cmpi eq, %[[D]], %{{.+}} : i32
+// CHECK:           scf.if %[[ZERO]]
+// CHECK:           arith.floordivsi
+// CHECK-NOT:     tl.parallel
+func.func @choice(%d: i32, %chosen: i1, %B: memref<64xi32>) attributes {tl.entry} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  tl.kernel blocks(%b) in (%c1) threads(64) {
+    %t = gpu.thread_id x
+    %number = arith.index_cast %t : index to i32
+    %value = scf.if %chosen -> (i32) {
+      %q = arith.floordivsi %one, %d : i32
+      %sum = arith.addi %q, %number : i32
+      scf.yield %sum : i32
+    } else {
+      scf.yield %one : i32
+    }
+    tl.store %value, %B[%t] : memref<64xi32>
+  }
+  return
+}
+
+// -----
+
 // A loop that copies a tile element by element may leave the tensor, and not
 // the tile.
 // CHECK-LABEL: func.func @copied
