@@ -216,6 +216,27 @@ def test_functions_without_a_root_are_the_same_everywhere(target):
         np.testing.assert_array_equal(found, exact, name)
 
 
+def test_results_are_rounded_before_they_are_added_to(run_or_simulate):
+    """No product inside of a function is joined with a sum outside of it (F3): what is infinite is so in the sum too."""
+    x, powers = np.array([3.4e38, -3.4e38, 1.25, -0.0], np.float32), np.array([2, 1, 4, 3], np.int32)
+    tens, y = np.array([38.6, 39, -45, 2], np.float32), np.array([-np.inf, np.inf, -20, -0.0], np.float32)
+
+    @T.prim_func
+    def f(
+        X: T.Tensor((4,), "float32"), P: T.Tensor((4,), "int32"), E: T.Tensor((4,), "float32"),
+        Y: T.Tensor((4,), "float32"), Z: T.Tensor((2, 4), "float32"),
+    ):  # fmt: skip
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                Z[0, i] = T.ldexp(X[i], P[i]) + Y[i]
+                Z[1, i] = T.exp10(E[i]) - T.abs(Y[i])
+
+    z = np.zeros((2, 4), np.float32)
+    run_or_simulate(f, x, powers, tens, y, z)
+    np.testing.assert_array_equal(z, np.array([[np.nan, np.nan, 0, 0], [np.nan, np.nan, -20, 100]], np.float32))
+    assert np.signbit(z[0, 3]), "a zero keeps its sign"
+
+
 def test_functions_of_two_numbers(run_or_simulate):
     x, y = pairs_of(np.dtype(np.float32))
     n = x.size

@@ -7,7 +7,7 @@ along.
 
 Sound for all arguments of the type: what no formula reaches is selected at the end, and what becomes infinite or NaN on
 the way is not selected. It does not matter whether products are joined with sums (F3 of the semantics): each is a
-factor, or added to by `fma`, or exact, or the result, or has zero added to it. There is no division: the approximate
+factor, or added to by `fma`, or exact, or has zero added to it; none is the result, which the program may add to. There is no division: the approximate
 root of the hardware, which may be off by two units, is made right by a step of Newton's. The errors of accuracy.md are
 the worst ones over all arguments.
 """
@@ -199,7 +199,7 @@ def exp10(x: Any) -> Any:
     # By two powers, so that what is denormal is rounded once, by the last one.
     half = binary("shr", exponent, 1)
     result = binary("mul", _fma(r, q, 1.0), _power(half))
-    return binary("mul", result, _power(binary("sub", exponent, half)))
+    return _product(result, _power(binary("sub", exponent, half)))
 
 
 def _reduced_exponential(size: Any) -> tuple[Any, Any, Any, Any]:
@@ -526,6 +526,8 @@ def ldexp(x: Any, power: Any) -> Any:
     for _ in range(2):
         steps.append(binary("max", binary("min", rest, 126), -126))
         rest = binary("sub", rest, steps[-1])
+    found = x
     for step in (rest, *reversed(steps)):
-        x = binary("mul", x, _power(step))
-    return x
+        found = binary("mul", found, _power(step))
+    # Bits are no product that a sum could be joined with: what is infinite stays so.
+    return _with_sign(found, x)
