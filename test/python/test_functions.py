@@ -217,7 +217,7 @@ def test_functions_without_a_root_are_the_same_everywhere(target):
 
 
 def test_results_are_rounded_before_they_are_added_to(run_or_simulate):
-    """No product inside of a function is joined with a sum outside of it (F3): what is infinite is so in the sum too."""
+    """No product in a function is joined with a sum outside of it (F3): what is infinite is so in the sum too."""
     x, powers = np.array([3.4e38, -3.4e38, 1.25, -0.0], np.float32), np.array([2, 1, 4, 3], np.int32)
     tens, y = np.array([38.6, 39, -45, 2], np.float32), np.array([-np.inf, np.inf, -20, -0.0], np.float32)
 

@@ -7,9 +7,9 @@ along.
 
 Sound for all arguments of the type: what no formula reaches is selected at the end, and what becomes infinite or NaN on
 the way is not selected. It does not matter whether products are joined with sums (F3 of the semantics): each is a
-factor, or added to by `fma`, or exact, or has zero added to it; none is the result, which the program may add to. There is no division: the approximate
-root of the hardware, which may be off by two units, is made right by a step of Newton's. The errors of accuracy.md are
-the worst ones over all arguments.
+factor, or added to by `fma`, or exact, or has zero added to it; none is the result, which the program may add to. There
+is no division: the approximate root of the hardware, which may be off by two units, is made right by a step of
+Newton's. The errors of accuracy.md are the worst ones over all arguments.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ struct FragmentAccess {
   /// the fragment does, and find what it touches in other values.
   std::optional<llvm::SmallVector<int64_t>> getDimsBeside() const;
 
-  /// The same, negative for a constant too, in a fragment with `layout`: where no
-  /// threads lie along the dimension, each has the element that it names.
+  /// The same, negative for a constant too, in a fragment with `layout`: where
+  /// no threads lie along the dimension, each has the element that it names.
   std::optional<llvm::SmallVector<int64_t>>
   getDimsWithin(const layout::FragmentLayout &layout) const;
 
