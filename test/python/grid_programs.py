@@ -72,6 +72,19 @@ def twice(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
         A[b] = B[(b + 1) % 4]
 
 
+@T.prim_func
+def beside_an_edge(A: T.Tensor((4,), "int32"), B: T.Tensor((4, 2), "int32"), C: T.Tensor((4, 2), "int32")):
+    """What stands for elements outside does so behind a wait too."""
+    with T.Kernel(4, threads=32) as b:
+        T.annotate_safe_value({A: -7})
+        F = T.alloc_fragment((2,), "int32")
+        T.copy(A[b - 1], F)
+        T.copy(F, B[b, 0])
+        T.sync_grid()
+        T.copy(A[b - 1], F)
+        T.copy(F, C[b, 0])
+
+
 def rotation(rounds):
     before = np.arange(6 * 32, dtype=np.int32).reshape(6, 32)
     return (), (before,), (np.roll(before, -rounds, axis=0),), (rounds,)
@@ -87,6 +100,7 @@ def chained():
 
 
 ONES = np.arange(512, dtype=np.float32)
+EDGES = np.array([[-7, 5], [5, 6], [6, 7], [7, 8]], np.int32)
 CASES = {
     "normalized": (
         normalized, (ONES,), (np.zeros(8, np.float32), np.zeros(512, np.float32)),
@@ -95,6 +109,10 @@ CASES = {
     "rotated": (rotated, *rotation(5)),
     "rotated_not_at_all": (rotated, *rotation(0)),
     "products_in_turn": (products_in_turn, *chained()),
+    "beside_an_edge": (
+        beside_an_edge, (np.arange(5, 9, dtype=np.int32),), (np.zeros((4, 2), np.int32), np.zeros((4, 2), np.int32)),
+        (EDGES, EDGES), (),
+    ),
     "twice": (
         twice, (), (np.array([1, 2, 3, 4], np.int32), np.zeros(4, np.int32)),
         (np.array([30, 20, 10, 40], np.int32), np.array([40, 30, 20, 10], np.int32)), (),

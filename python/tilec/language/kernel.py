@@ -174,7 +174,8 @@ class Kernel:
         )
         self._scope = builder.inside(self.block)
         self._scope.__enter__()
-        builder.outside.clear()  # what was said of another kernel
+        # The one that `T.sync_grid` has for its counter stands beside one that goes on.
+        self._outside_before, builder.outside = builder.outside, {}
         builder.build_requirements()
         return None if self.is_without_grid else one_or_all(self.coordinates, "T.Kernel")
 
@@ -198,6 +199,7 @@ class Kernel:
         if kind is None:
             _ops.yield_(location=self.location)
         self._scope.__exit__(None, None, None)
+        current().outside = self._outside_before
         if kind is not None:
             return
         if self.check_schedule is not None:
