@@ -505,7 +505,7 @@ class Expressions:
 
     def dtype(self) -> str:
         """Returns a type for a tensor or a tile."""
-        known = [d for d in (*FLOATS, *INTEGERS) if self._is_on(d)]
+        known = [d for d in (*FLOATS, *INTEGERS) if self.is_on(d)]
         weights = [3 if d in ("float32", "float16", "int32", "bfloat16") else 1 for d in known]
         if self.features.bools:
             known.append("bool")
@@ -514,12 +514,13 @@ class Expressions:
             known += NARROW_FLOATS
             weights += [1] * len(NARROW_FLOATS)
         if self.features.four_bits:
-            narrow = [d for d in PACKED if self._is_on(d)]
+            narrow = [d for d in PACKED if self.is_on(d)]
             known += narrow
             weights += [1] * len(narrow)
         return self.rng.choices(known, weights)[0]
 
-    def _is_on(self, dtype: str) -> bool:
+    def is_on(self, dtype: str) -> bool:
+        """Returns whether programs use a type of numbers."""
         if is_unsigned(dtype):
             return self.features.unsigned
         if not self.features.floats and is_float(dtype):

@@ -14,7 +14,7 @@ from dataclasses import replace
 from .aliases import draw_aliases
 from .arithmetic import Invalid
 from .cuts import draw_cuts
-from .elements import FLOAT4, FLOATS, NARROW, PACKED, SMALL_FLOATS, Number, bits, is_float, is_unsigned
+from .elements import FLOAT4, FLOATS, INTEGERS, NARROW, PACKED, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
 from .features import Features
 from .literals import draw_literals
@@ -832,14 +832,16 @@ class _KernelDrawing:
     def _reduce(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         e = self._e
         known = [b for b in self._buffers if b.space == "fragment" and not b.dtype.startswith("float8")]
-        source = e.pick(known) if known and e.chance(0.7) else self._alloc(self._shape(), e.dtype(), "fragment")
+        dtype = "bool" if self._features.bools and e.chance(0.2) else e.dtype()
+        source = e.pick(known) if known and e.chance(0.7) else self._alloc(self._shape(), dtype, "fragment")
         if source is None or source.dtype.startswith("float8"):
             return
         if len(source.shape) == 1 and not self._features.one_dimensional_reductions:
             return
         self._require(body, source, scope)
         dim = self._rng.randrange(len(source.shape))
-        kinds = ["sum", "max", "min", "abssum", "absmax"] if source.dtype not in ("bool", FLOAT4) else ["max", "min"]
+        dtype = self._result_type(source.dtype)
+        kinds = ["sum", "max", "min", "abssum", "absmax"] if dtype not in ("bool", FLOAT4) else ["max", "min"]
         if self._features.bit_reductions and not is_float(source.dtype) and e.chance(0.3):
             kinds = ["bitand", "bitor", "bitxor"]
         if source.name not in e.fuzzy and e.chance(0.2):
@@ -848,9 +850,9 @@ class _KernelDrawing:
         shape = tuple(x for d, x in enumerate(source.shape) if d != dim) or (1,)
         same = [
             b for b in self._buffers
-            if b.space == "fragment" and b.shape == shape and b.dtype == source.dtype and b.name != source.name
+            if b.space == "fragment" and b.shape == shape and b.dtype == dtype and b.name != source.name
         ]  # fmt: skip
-        target = e.pick(same) if same else self._alloc(shape, source.dtype, "fragment")
+        target = e.pick(same) if same else self._alloc(shape, dtype, "fragment")
         if target is None:
             return
         clear = not (self._is_defined(target, scope) and e.chance(0.5))
@@ -862,6 +864,17 @@ class _KernelDrawing:
         if is_float(source.dtype):
             e.fuzzy.add(target.name)
         self._define(target, scope)
+
+    def _result_type(self, dtype: str) -> str:
+        """Returns a type in which elements of a type may be combined: their own, or a wider one of their kind."""
+        wider = [
+            d for d in (*FLOATS, *INTEGERS)
+            if (is_float(d) == is_float(dtype) and bits(d) > bits(dtype) and (is_unsigned(dtype) or not is_unsigned(d)))
+            or (dtype == "bool" and d in INTEGERS)
+        ]  # fmt: skip
+        wider = [d for d in wider if self._e.is_on(d)]
+        can_widen = wider and dtype in ("bool", *FLOATS, *INTEGERS)
+        return self._e.pick(wider) if can_widen and self._e.chance(0.6 if dtype == "bool" else 0.2) else dtype
 
     def _place_of(self, body: list[Stmt], source: Buffer, dim: int, scope: Scope) -> None:
         """Adds a reduction that says where the greatest or least element of a tile is."""
@@ -965,12 +978,18 @@ class _KernelDrawing:
             weights = [int(not is_float(dtype)) for dtype, _ in _GEMM_TYPES]
         dtype, result = rng.choices(_GEMM_TYPES, weights)[0]
         other = e.pick(SMALL_FLOATS) if dtype in SMALL_FLOATS else dtype
+        if dtype == "int8" and self._features.unsigned and e.chance(0.7):
+            dtype, other = e.pick((("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")))
         m, n, k = rng.choice((16, 32, 64, 64, 128)), rng.choice((8, 16, 32, 64, 128)), rng.choice((16, 16, 32, 64))
         if self._features.odd_gemms and e.chance(0.15):
             m, n, k = rng.choice((8, 17, 24, 48, 80)), rng.choice((4, 20, 24, 48, 50)), rng.choice((4, 8, 24, 33))
         transpose_a, transpose_b = e.chance(0.25), e.chance(0.35)
         a_at, a_shape = self._slice(shape_a := (k, m) if transpose_a else (m, k))
         b_at, b_shape = self._slice(shape_b := (n, k) if transpose_b else (k, n))
+        if "uint8" in (dtype, other):
+            if not self._fits(((m + n) * k,), "float16", "shared"):
+                return None
+            self._shared += (m + n) * k * 2  # they are multiplied as such
         a = self._operand(a_shape, dtype, (), self._left_space(0.25))
         b = self._operand(b_shape, other, (a,))
         c = self._operand((m, n), result, (), "fragment")
@@ -1477,6 +1496,8 @@ class _KernelDrawing:
         store = Assign(buffer, place, e.value(buffer.dtype, inner, 2))
         if is_static(store.value):
             return
+        if e.chance(0.25):
+            store.value = self._chosen_by_the_block(store, name, inner)
         can_shuffle = self._features.shuffles and buffer.dtype not in ("bool", *PACKED)
         if can_shuffle and count == self._threads and e.chance(0.5):
             store.value = self._of_threads(store.value, buffer.dtype, inner)
@@ -1490,6 +1511,16 @@ class _KernelDrawing:
             body.append(Threads(name.name, [store], self._block))
         if buffer.dtype != "bool":
             e.fuzzy.add(buffer.name)
+
+    def _chosen_by_the_block(self, store: Assign, thread: Name, scope: Scope) -> Expr:
+        """Returns a value that is stored for each thread, or another one, as the block says."""
+        block = scope.inner()
+        block.own.pop(store.buffer.name)
+        block.indices = [index for index in block.indices if index.name is not thread]
+        condition = self._e.condition(block, 1)
+        sides = [store.value, self._e.value(store.buffer.dtype, scope, 2)]
+        self._rng.shuffle(sides)
+        return store.value if is_static(condition) else Select(condition, *sides)
 
     def _thread_sequence(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         """Has threads do one statement after another, and keep what they have in arrays for a later time."""

@@ -477,6 +477,8 @@ class Reference:
         if reduce.kind.startswith("arg"):
             self._set(reduce.target, _place_of(source, reduce, axis))
             return
+        if reduce.target.dtype != source.dtype:
+            source = arithmetic.cast(source, reduce.target.dtype)
         if reduce.kind.startswith("abs"):
             source = arithmetic.absolute(source)
         if not reduce.clear:
