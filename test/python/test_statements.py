@@ -589,13 +589,30 @@ def test_a_kernel_whose_fragment_is_gone_through_in_a_loop():
     assert "smaller tiles or more threads for such fragments" in text
 
 
-def test_a_kernel_that_spills():
+def wide_copy(threads):
     @T.prim_func
     def wide(A: T.Tensor((256, 256), "float32"), B: T.Tensor((256, 256), "float32")):
-        with T.Kernel(1, threads=32):
-            a = T.alloc_fragment((256, 64), "float32")
+        with T.Kernel(1, threads=threads):
+            a = T.alloc_fragment((256, 256 if threads == 128 else 64), "float32")
             T.copy(A[0, 0], a)
+            if threads == 128:
+                B[255, T.get_thread_binding()] = 0.0
             T.copy(a, B[0, 0])
 
+    return wide
+
+
+@pytest.mark.parametrize("target", TARGETS[1:])
+def test_fragments_of_few_threads_get_more(target):
+    """Nothing in the program depends on them, so that nothing is spilled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilec.compile(wide_copy(32), target=target)
+    (launch,) = kernel.compile_info["functions"][kernel.name]["launches"]
+    assert launch["block"] == [128, 1, 1]
+
+
+def test_a_kernel_that_spills():
+    wide = wide_copy(128)
     text = warned(wide, "sm_80", RegisterSpillWarning)
     assert "bytes of each thread in local memory, because it needs more than its 255 registers" in text

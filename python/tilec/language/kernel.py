@@ -98,7 +98,8 @@ class Kernel:
     """A kernel and its launch: `with T.Kernel(grid_x, grid_y, threads=128) as (bx, by):`.
 
     - `blocks`: one to three grid extents.
-    - `threads`: one to three extents of a block; 128 threads if nothing is said.
+    - `threads`: one to three extents of a block; 128 threads if nothing is said. A GPU may run more, 256 at most, where
+      fragments need their registers and nothing depends on the threads.
     - `cluster`, or `cluster_dims`: extents of a thread block cluster, in blocks.
     - `name`: the kernel's name; by default it is made from the function's.
     - `prelude`: CUDA C++ with device functions, for `T.call_extern`; the same as `T.import_source`.

@@ -46,12 +46,14 @@ static constexpr int64_t kMaxThreads = 256;
 static bool isOfTheBlock(Operation *op) {
   if (auto alloc = dyn_cast<AllocOp>(op))
     return !alloc.getLayoutAttr() || !isInSpace(alloc, Space::Fragment);
+  if (auto atomic = dyn_cast<AtomicOp>(op))
+    return !atomic.getEachThread();
   if (isa<arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
           scf::SCFDialect>(op->getDialect()))
     return true;
-  return isa<AtomicOp, CopyOp, FillOp, GemmOp, LoadOp, ParallelOp, PipelinedOp,
-             ReduceOp, StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp,
-             gpu::GridDimOp>(op);
+  return isa<CopyOp, FillOp, GemmOp, LoadOp, ParallelOp, PipelinedOp, ReduceOp,
+             StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp, gpu::GridDimOp>(
+      op);
 }
 
 namespace {
