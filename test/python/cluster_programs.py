@@ -438,7 +438,32 @@ def random(shape, dtype="int32"):
     return (numbers * 20).astype(dtype) if np.dtype(dtype).kind == "i" else numbers.astype(dtype)
 
 
+@T.prim_func
+def sums_on_the_way(A: T.Tensor((4, 128, 16), "float32"), B: T.Tensor((4, 2, 128), "float32")):
+    """Each block reads what the other one has added up so far, also before the loop that adds."""
+    with T.ClusterKernel(2, cluster_dims=2, threads=128) as b:
+        R, there = T.alloc_reducer((128,), "float32", op="sum"), T.alloc_shared((128,), "float32")
+        T.fill(R, 0.0)
+        T.cluster_sync()
+        T.copy_cluster(R, there, src_block=1 - b)
+        T.cluster_sync()
+        for k in T.serial(4):
+            for i, j in T.Parallel(128, 16):
+                R[i] += A[k, i, j]
+            T.cluster_sync()
+            T.copy_cluster(R, there, src_block=1 - b)
+            T.copy(there, B[k, b, 0])
+            T.cluster_sync()
+
+
+def summed_on_the_way(A):
+    return np.repeat(np.cumsum(A.sum(2), 0)[:, None], 2, 1)
+
+
 CASES = {
+    "sums_on_the_way": (
+        sums_on_the_way, (random((4, 128, 16), "float32"),), (), ((4, 2, 128), "float32"), summed_on_the_way,
+    ),
     "softmax": (softmax, (random((6, 1024), "float32"),), (), ((6, 1024), "float32"), softmaxed),
     "split_k": (
         split_k, (random((128, 256), "float16"), random((256, 64), "float16")), (), ((128, 64), "float32"),

@@ -376,6 +376,35 @@ def in_their_order(a):
     return b
 
 
+@T.prim_func
+def read_early(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    """What is read before others write stays so, although what it is for stands in a sequence with the writes."""
+    with T.Kernel(1, threads=16):
+        t = T.get_thread_binding()
+        S = T.alloc_shared((64,), "int32")
+        v, x = T.alloc_var("int32"), T.alloc_local((1,), "int32")
+        T.copy(A[0], S)
+        B[t] = t + 5
+        v = S[t] - B[0]  # a read of the block of what threads wrote: a sequence ends between the two
+        S[t * 4] = v * 2
+        B[16 + t] = S[63 - t] + v
+        other = S[15 - t]
+        B[32 + t] = A[t]
+        B[48 + t] = B[32 + 15 - t]
+        x[0] = other + 1
+        S[t] = 0
+        B[32 + t] += x[0] + S[t]
+
+
+def read_before(a):
+    b, t = np.zeros(1024, np.int32), np.arange(16)
+    tile, v = a[:64].copy(), a[:16] - 5
+    tile[t * 4] = v * 2
+    b[:16], b[16:32] = t + 5, tile[63 - t] + v
+    b[32:48], b[48:64] = a[:16] + tile[15 - t] + 1, a[15 - t]
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -390,6 +419,7 @@ CASES = {
     "parts_outside_of_an_array_are_not_written": (parts_beyond, parts_inside),
     "statements_of_threads_in_sequence": (sequences, in_sequence),
     "arrays_of_threads_are_kept": (kept, kept_by_each),
+    "what_is_read_before_others_write": (read_early, read_before),
     "what_threads_write_in_loops_is_in_order": (in_order, in_their_order),
 }
 """By what they show (semantics S3, S4, P3, M2)."""

@@ -222,7 +222,32 @@ CONVOLUTIONS = {
     "one loop": (2, 16, 64, 64, 64, 1),
 }
 
+
+def parts(shape, tensor, tile):
+    """A shared tile of a view whose rows are no rows of the tensor."""
+    size = int(np.prod(shape))
+
+    @T.prim_func
+    def program(A: T.Tensor(tile, "float32"), R: T.Tensor(tensor, "float32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared(tile, "float32")
+            T.copy(A, S)
+            T.copy(S, T.view(R, shape)[0 : tile[0], 0 : tile[1]])
+
+    def make(rng):
+        a, r = rng.standard_normal(tile).astype(np.float32), np.zeros(tensor, np.float32)
+        expected = np.zeros(shape, np.float32)
+        expected[: tile[0], : tile[1]] = a
+        return (a, r), expected.reshape(tensor)
+
+    assert size == np.prod(tensor)
+    return program, make
+
+
+PARTS = [((16, 64), (64, 16), (4, 64)), ((16, 64), (8, 8, 16), (8, 64)), ((12, 16), (4, 6, 8), (6, 16))]
+
 CASES = {
+    **{f"parts of {shape} in {tensor}": parts(shape, tensor, tile) for shape, tensor, tile in PARTS},
     **{f"convolution: {n}": (convolution(*c), _convolution(*c[:4])) for n, c in CONVOLUTIONS.items()},
     "what is written by a view": (handed_on, _handed_on),
     "what is read by a view": (handed_back, _handed_back),

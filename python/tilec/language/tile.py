@@ -377,8 +377,10 @@ def _rows_of_a_part(source: Region, target: Region, tile: tuple[int, ...]) -> in
     box = _box_in_source(target, tile)
     if box is None or _matches(box, tile) is not None:
         return 0
-    rows = box.static_extents[-2] or 1
-    return rows if tile[0] <= rows * _MOST_PARTS else 0
+    rows, width = box.static_extents[-2:]
+    if rows is None or width != tile[1] or tile[0] % rows != 0:
+        return 0
+    return rows if rows < tile[0] <= rows * _MOST_PARTS else 0
 
 
 def _copy_in_parts(source: Region, target: Region, tile: tuple[int, ...], rows: int) -> None:

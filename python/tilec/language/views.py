@@ -8,7 +8,6 @@ source too is copied as that box, by whatever copies tiles (`View.box_of`); othe
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from .. import dtypes
 from ..buffers import Buffer, and_inside
@@ -198,11 +197,11 @@ class View(Buffer):
         return reinterpret(Expr(self.source.load_element(place).results[0], dtype), _word(dtype))
 
 
-class Box(NamedTuple):
+class Box:
     """Where a part of a tensor begins, and its extents."""
 
-    offsets: tuple[Number | Expr, ...]
-    extents: tuple[int, ...]
+    def __init__(self, offsets: tuple[Number | Expr, ...], extents: tuple[int, ...]) -> None:
+        self.offsets, self.extents = offsets, extents
 
 
 def leading_extents(view: View) -> tuple[tuple[int, ...], tuple[int, ...]]:

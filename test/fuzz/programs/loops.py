@@ -236,7 +236,8 @@ class Bodies:
         store = Assign(array, (index,), e.value(dtype, inner, 1))
         body.append(Loop(kind, name, const(0), const(array.shape[0]), [store]))
         anywhere = e.anywhere(array.shape[0], scope)
-        if e.chance(0.5) and not is_static(anywhere):
+        # That all iterations assign to an element of their own is refused.
+        if e.chance(0.5) and not is_static(anywhere) and not isinstance(anywhere, Name):
             body.append(Assign(array, (anywhere,), e.value(dtype, scope, 1)))
         scope.tiles.append(array)
 

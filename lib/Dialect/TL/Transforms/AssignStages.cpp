@@ -432,11 +432,12 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (sharesSlots(kernel))
         shareSlots(kernel);
-      if (!meetsInCluster(kernel)) {
+      bool isApart = !meetsInCluster(kernel);
+      if (isApart)
         chooseRoles(kernel, *target, registers);
-        keepBehindGuards(kernel);
+      keepBehindGuards(kernel);
+      if (isApart)
         multicastCopies(kernel);
-      }
     }
   }
 };

@@ -99,7 +99,11 @@ static bool isContribution(Operation *op, Value reducer) {
 static Operation *findSumLoop(ParallelOp loop, AtomicOp atomic) {
   Value reducer = atomic.getTarget();
   Operation *found = loop;
-  if (!reducer.getDefiningOp<AllocOp>() ||
+  // Who reads through a view need not stand in the loop that makes it.
+  bool hasViews = llvm::any_of(reducer.getUsers(), [](Operation *user) {
+    return llvm::any_of(user->getResultTypes(), llvm::IsaPred<MemRefType>);
+  });
+  if (!reducer.getDefiningOp<AllocOp>() || hasViews ||
       llvm::product_of(loop.getExtents()) >
           kMostOfLoop * getThreads(loop).count)
     return found;

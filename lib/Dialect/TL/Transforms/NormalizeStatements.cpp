@@ -398,7 +398,7 @@ private:
     if (own.size() > 1 || !own.front() || isWrittenBetween(op, own.front()) ||
         isOverwrittenBy(op, own.front()))
       return itself;
-    moved.insert(op);
+    moved[op] = own.front();
     return own;
   }
 
@@ -426,6 +426,7 @@ private:
     builder.setInsertionPointToStart(&loop.getBody().front());
     IRMapping mapping;
     cloneInto(builder, op, mapping, loop);
+    nameThreads(loop);
     for (Value result : op->getResults())
       if (!result.use_empty())
         keep(builder, result, mapping.lookup(result), loop);
@@ -482,7 +483,6 @@ private:
     SmallVector<Operation *> parts =
         llvm::filter_to_vector(sequence.getStatements(),
                                [&](Operation *op) { return isExecuted(op); });
-    // Reads may all move into a statement behind the sequence.
     if (parts.empty())
       return;
     DenseSet<Operation *> executed(parts.begin(), parts.end());
@@ -503,8 +503,8 @@ private:
     leaveToFirst(loop);
   }
 
-  /// Loops of the block that became part of a loop over threads may ask for the
-  /// thread's number themselves.
+  /// Loops and branches of the block that became part of a loop over threads
+  /// may ask for the thread's number themselves.
   void nameThreads(ParallelOp loop) {
     SmallVector<gpu::ThreadIdOp> threads;
     loop.getBody().walk(
@@ -649,22 +649,67 @@ private:
   // All statements
   //===--------------------------------------------------------------------===//
 
+  /// Ops of a block, from `begin` to `end`, that are one loop over threads, or
+  /// else are written one by one.
+  struct Part {
+    size_t begin, end;
+    std::unique_ptr<ThreadSequence> sequence;
+  };
+
+  std::vector<Part> split(Block &block, ArrayRef<Operation *> ops) {
+    std::vector<Part> parts;
+    for (size_t i = 0; i < ops.size();) {
+      auto sequence = std::make_unique<ThreadSequence>(
+          block, *kernel.getKnownBlockSize(), dependence);
+      size_t end = i;
+      while (end < ops.size() && sequence->add(ops[end]))
+        ++end;
+      if (!sequence->pays())
+        sequence.reset();
+      end = std::max(end, i + 1);
+      parts.push_back({i, end, std::move(sequence)});
+      i = end;
+    }
+    return parts;
+  }
+
+  /// A read stays in its sequence, and comes into none from outside: of what it
+  /// reads only the statements of its own sequence have been asked. Variables
+  /// of a thread nobody else writes.
+  void keepReadsApart(ArrayRef<Operation *> ops, ArrayRef<Part> parts) {
+    DenseMap<Operation *, int64_t> numbers;
+    SmallVector<int64_t> sequencesBefore = {0};
+    for (auto [number, part] : llvm::enumerate(parts)) {
+      for (Operation *op : ops.slice(part.begin, part.end - part.begin))
+        numbers[op] = number;
+      sequencesBefore.push_back(sequencesBefore.back() +
+                                (part.sequence != nullptr));
+    }
+    for (Operation *op : ops) {
+      auto home = moved.find(op);
+      auto load = dyn_cast<LoadOp>(op);
+      bool isOwn = load && isInSpace(load.getSource(), Space::Private);
+      if (home == moved.end() || isOwn)
+        continue;
+      int64_t from = numbers.lookup(op), to = numbers.lookup(home->second);
+      if (from != to && sequencesBefore[to + 1] != sequencesBefore[from])
+        moved.erase(home);
+    }
+  }
+
   void visit(Block &block) {
     planReads(block);
     SmallVector<Operation *> ops =
         llvm::map_to_vector(block, [](Operation &op) { return &op; });
-    for (size_t i = 0; i < ops.size();) {
-      ThreadSequence sequence(block, *kernel.getKnownBlockSize(), dependence);
-      size_t end = i;
-      while (end < ops.size() && sequence.add(ops[end]))
-        ++end;
-      if (sequence.pays())
-        rewriteSequence(sequence);
+    std::vector<Part> parts = split(block, ops);
+    keepReadsApart(ops, parts);
+    for (Part &part : parts)
+      if (part.sequence)
+        rewriteSequence(*part.sequence);
       else
-        std::for_each(ops.begin() + i, ops.begin() + std::max(end, i + 1),
-                      [&](Operation *op) { visit(op); });
-      i = std::max(end, i + 1);
-    }
+        for (Operation *op :
+             ArrayRef(ops).slice(part.begin, part.end - part.begin))
+          visit(op);
   }
 
   void visit(Operation *op) {
@@ -839,8 +884,8 @@ private:
   std::array<std::optional<unsigned>, 3> argumentOf;
   /// The place of each op in the program.
   DenseMap<Operation *, size_t> order;
-  /// Reads that move into the statement that uses them.
-  DenseSet<Operation *> moved;
+  /// Reads that move into the statement that uses them, and that statement.
+  DenseMap<Operation *, Operation *> moved;
   /// The fragments of values that loops over threads computed.
   DenseMap<Value, Value> kept;
   /// What loops over threads stand for, in order.

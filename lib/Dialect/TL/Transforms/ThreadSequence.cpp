@@ -24,6 +24,8 @@
 // - what the block executes once, inside of a loop that is taken, thread 0 does
 //   (`kOnceAttr`), and to variables of the block nothing is assigned but in a
 //   loop that they are declared in;
+// - reads of it are done in it, and those of others are not
+//   (`keepReadsApart` in NormalizeStatements.cpp);
 // - values of the block that are computed between the statements are computed
 //   before them: they read nothing that a statement before has written.
 //

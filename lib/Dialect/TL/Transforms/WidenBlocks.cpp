@@ -3,7 +3,7 @@
 // What a block holds in fragments is spread over its threads, and a thread has
 // at most 255 registers. Two accumulators of 128x128 floats fill those of 128
 // threads, and the rest is spilled. A multiprocessor has registers for twice as
-// many threads of that size, so such a block gets them.
+// many threads of that size, so such a block gets them, if that is enough.
 //
 // Sound because a program without threads of its own does not say how many
 // there are: a statement is executed by the block, and which thread holds an
@@ -163,17 +163,18 @@ static void widen(KernelOp kernel) {
     return;
   int64_t room = kRegisters - kOtherRegisters;
   int64_t needed = llvm::divideCeil(FragmentLives(kernel).countBits(), 32);
-  if (needed <= room * threads)
+  int64_t enough = threads;
+  while (needed > room * enough)
+    enough *= 2;
+  if (enough == threads || enough > kMaxThreads)
     return;
   WalkResult walk = kernel.getBody().walk([](Operation *op) {
     return isOfTheBlock(op) ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (walk.wasInterrupted())
     return;
-  while (needed > room * threads && 2 * threads <= kMaxThreads)
-    threads *= 2;
   SmallVector<int64_t> extents(kernel.getThreads());
-  extents[0] = threads;
+  extents[0] = enough;
   kernel.setThreads(extents);
 }
 

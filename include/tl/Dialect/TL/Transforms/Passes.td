@@ -122,7 +122,7 @@ def WidenBlocksPass : Pass<"tl-widen-blocks", "::mlir::ModuleOp"> {
   let description = [{
     Requires kernels that are not outlined. A block of one row of threads whose
     fragments, as many as hold something at once, take more registers than its threads
-    have gets two or four times as many, 256 at most.
+    have gets as many threads as have them, 256 at most.
 
     Not for kernels in which anything depends on the threads that there are: thread
     indices, operations of warps, barriers of some threads, layouts of the program's
