@@ -192,6 +192,43 @@ def test_what_is_outside_by_an_index_of_any_integer_type(run, name):
     np.testing.assert_array_equal(b.view("int32"), np.stack([expected, expected]).view("int32"))
 
 
+@pytest.mark.parametrize("name", ["int8", "float16", "float32", "int64"])
+def test_indices_that_come_back(run, name):
+    """LLVM's vectoriser took remainders by powers of two for indices that grow, where other indices may wrap."""
+
+    @T.prim_func
+    def f(A: T.Tensor((512,), name), n: T.int32, B: T.Tensor((5, 600), name), C: T.Tensor((512,), name)):
+        with T.Kernel(1, threads=64):
+            for t in T.Parallel(512):
+                for k, size in enumerate((4, 8, 16, 32, 12)):
+                    B[k, t + n] = A[t % size]
+                C[t + n] = A[T.cast(t, "uint8")]
+
+    a, t = np.arange(512).astype(name), np.arange(512)
+    b, c = np.zeros((5, 600), name), np.zeros(512, name)
+    run(f, a, 3, b, c)
+    for found, size in zip(b, (4, 8, 16, 32, 12), strict=True):
+        np.testing.assert_array_equal(found[3:515], a[t % size])
+    np.testing.assert_array_equal(c[3:], a[t % 256][:509])
+
+
+def test_sums_of_nothing_and_of_negative_zeros(run):
+    @T.prim_func
+    def f(A: T.Tensor((64, 32), "float32"), n: T.int32, O: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=64):
+            R = T.alloc_reducer((64,), "float32", op="sum")
+            T.fill(R, T.float32(-0.0))
+            for _ in T.serial(n):
+                for i, j in T.Parallel(64, 32):
+                    R[i] += A[i, j]
+            T.copy(R, O)
+
+    for n in (0, 1, 3):
+        o = np.ones(64, np.float32)
+        run(f, np.full((64, 32), -0.0, np.float32), n, o)
+        assert np.signbit(o).all() and not o.any()
+
+
 @pytest.mark.parametrize("name", ["int64", "uint64", "uint32", "int32"])
 def test_indices_are_compared_before_they_are_narrowed(run, name):
     @T.prim_func

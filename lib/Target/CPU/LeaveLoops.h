@@ -1,9 +1,12 @@
-//===- LeaveLoops.h - Loops that LLVM cannot vectorise in time --*- C++ -*-===//
+//===- LeaveLoops.h - Loops that LLVM is not to vectorise -------*- C++ -*-===//
 //
 // LLVM 22.1 asks of an instruction in a loop whether all iterations compute the
 // same (`vputils::isUniformAcrossVFsAndUFs`), and for that of its operands, of
 // each as often as there are ways to it. With numbers that each step uses
 // twice, as in conversions to short floats, this does not end.
+//
+// It also has loops read neighbours whose index comes back to where it was
+// (`comesBack`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +17,8 @@
 
 namespace tl {
 
-/// Marks loops for which that takes too many steps, so that they are not
-/// vectorised. To run in front of the vectoriser. It changes no number.
+/// Marks loops for which that takes too many steps, or that would read
+/// something else, so that they are not vectorised. To run in front of the vectoriser. It changes no number.
 struct LeaveLoopsPass : llvm::PassInfoMixin<LeaveLoopsPass> {
   llvm::PreservedAnalyses run(llvm::Function &function,
                               llvm::FunctionAnalysisManager &analyses);

@@ -127,9 +127,12 @@ static void sumOver(Operation *outer, ParallelOp loop, AtomicOp atomic,
   Location loc = atomic.getLoc();
   OpBuilder builder(outer);
   Type element = atomic.getValue().getType();
-  Value zero = arith::ConstantOp::create(builder, loc, element,
-                                         builder.getZeroAttr(element));
-  FillOp::create(builder, loc, sums, zero);
+  // A sum of -0.0 and of anything is that, also of another -0.0.
+  TypedAttr nothing = builder.getZeroAttr(element);
+  if (isa<FloatType>(element))
+    nothing = builder.getFloatAttr(element, -0.0);
+  FillOp::create(builder, loc, sums,
+                 arith::ConstantOp::create(builder, loc, nothing));
   builder.setInsertionPoint(atomic);
   Value sum = LoadOp::create(builder, loc, sums, loop.getBody().getArguments());
   sum = isa<FloatType>(element)
