@@ -244,7 +244,13 @@ def parts(shape, tensor, tile):
     return program, make
 
 
-PARTS = [((16, 64), (64, 16), (4, 64)), ((16, 64), (8, 8, 16), (8, 64)), ((12, 16), (4, 6, 8), (6, 16))]
+PARTS = [
+    ((12, 2), (24,), (4, 2)),
+    ((1, 1024), (64, 16), (1, 1024)),
+    ((16, 64), (64, 16), (4, 64)),
+    ((16, 64), (8, 8, 16), (8, 64)),
+    ((12, 16), (4, 6, 8), (6, 16)),
+]
 
 CASES = {
     **{f"parts of {shape} in {tensor}": parts(shape, tensor, tile) for shape, tensor, tile in PARTS},

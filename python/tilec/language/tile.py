@@ -375,7 +375,7 @@ def _rows_of_a_part(source: Region, target: Region, tile: tuple[int, ...]) -> in
     if source.buffer.space != "shared" or source.buffer.is_view or len(tile) != 2 or target.buffer.rank != 2:
         return 0
     box = _box_in_source(target, tile)
-    if box is None or box.rank < 2 or _matches(box, tile) is not None:
+    if box is None or len(box.static_extents) < 2 or _matches(box, tile) is not None:
         return 0
     rows, width = box.static_extents[-2:]
     if rows is None or width != tile[1] or tile[0] % rows != 0:
