@@ -18,7 +18,8 @@
 namespace tl {
 
 /// Marks loops for which that takes too many steps, or that would read
-/// something else, so that they are not vectorised. To run in front of the vectoriser. It changes no number.
+/// something else, so that they are not vectorised. To run in front of the
+/// vectoriser. It changes no number.
 struct LeaveLoopsPass : llvm::PassInfoMixin<LeaveLoopsPass> {
   llvm::PreservedAnalyses run(llvm::Function &function,
                               llvm::FunctionAnalysisManager &analyses);
