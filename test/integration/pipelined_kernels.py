@@ -1,5 +1,7 @@
 """Pipelined loops of every kind, each written so that a copy or a product at the wrong time shows."""
 
+import itertools
+
 import tilec.language as T
 
 
@@ -467,6 +469,40 @@ def sometimes(stages):
             T.copy(total, C)
 
     return main
+
+
+def masked_products(stages):
+    """Copies and product of an iteration stand behind a mask; the loop is run again on the same tiles."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((256, 512), "float16"),
+        B: T.Tensor((512, 256), "float16"),
+        M: T.Tensor((2, 2, 2, 8), "bool"),
+        C: T.Tensor((256, 256), "float32"),
+    ):
+        with T.Kernel(2, 2, threads=128) as (x, y):
+            As, Bs = T.alloc_shared((128, 64), "float16"), T.alloc_shared((64, 128), "float16")
+            total = T.alloc_fragment((128, 128), "float32")
+            T.clear(total)
+            for run in T.serial(2):
+                for k in T.Pipelined(8, num_stages=stages):
+                    if M[run, y, x, k]:
+                        T.copy(A[y * 128, k * 64], As)
+                        T.copy(B[k * 64, x * 128], Bs)
+                        T.gemm(As, Bs, total)
+            T.copy(total, C[y * 128, x * 128])
+
+    return main
+
+
+def masked_products_reference(a, b, mask):
+    total = a @ b * 0
+    for run, y, x, k in itertools.product(range(2), range(2), range(2), range(8)):
+        rows, columns, depth = (slice(i * n, i * n + n) for i, n in ((y, 128), (x, 128), (k, 64)))
+        if mask[run, y, x, k]:
+            total[rows, columns] += a[rows, depth] @ b[depth, columns]
+    return total
 
 
 def any_number_of_products(stages):

@@ -164,6 +164,18 @@ def test_products_in_a_branch(stages, chip, skipped):
     same(c, (kept.transpose(1, 2) @ kept).sum(0))
 
 
+@pytest.mark.parametrize("share", [0, 0.4, 1])
+def test_products_behind_a_mask(stages, chip, share):
+    a, b = numbers(256, 512, dtype="float16"), numbers(512, 256, dtype="float16")
+    mask = torch.rand(2, 2, 2, 8, device="cuda") < share
+    expected = programs.masked_products_reference(a.float(), b.float(), mask.cpu())
+    kernel = tilec.compile(programs.masked_products(stages), target=chip)
+    for _ in range(LAUNCHES):
+        c = torch.full((256, 256), float("nan"), device="cuda")
+        kernel(a, b, mask, c)
+        same(c, expected)
+
+
 @pytest.mark.parametrize("products", [0, 1, 2, 3, 7])
 def test_any_number_of_products(stages, chip, products):
     # Rows of 225 elements can only be copied one by one.

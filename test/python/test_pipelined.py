@@ -215,6 +215,29 @@ def test_roles_go_from_loop_to_loop(where):
             np.testing.assert_array_equal(c, expected)
 
 
+@pytest.mark.parametrize("backend", GENERATORS)
+def test_roles_run_ahead_through_guards(backend):
+    """A warp that only copies stands beside the 128 threads that compute."""
+    kernel = tilec.compile(programs.masked_products(2), target="sm_90a", backend=backend, assembler="none")
+    assert kernel.compile_info["functions"][kernel.name]["launches"][0]["block"] == [160, 1, 1]
+    assert "mbarrier.arrive.shared" in kernel.get_ptx()
+
+
+@pytest.mark.parametrize("chip", ["cpu", "sm_80", "sm_90", "sm_90a"])
+def test_products_behind_a_mask(chip):
+    rng = np.random.default_rng(15)
+    a, b = (rng.integers(-2, 3, shape).astype("float16") for shape in ((256, 512), (512, 256)))
+    where = {} if chip == "cpu" else {"backend": "sim"}
+    for stages in (2, 3):
+        kernel = tilec.compile(programs.masked_products(stages), target=chip, **where)
+        for share in (0, 0.4, 1):
+            mask = rng.random((2, 2, 2, 8)) < share
+            c = np.full((256, 256), np.nan, "float32")
+            kernel(a, b, mask, c)
+            expected = programs.masked_products_reference(a.astype("float32"), b.astype("float32"), mask)
+            np.testing.assert_array_equal(c, expected)
+
+
 @pytest.mark.parametrize("where", [{"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}], ids=["cpu", "sim"])
 def test_a_slot_is_given_back_while_a_product_of_other_tiles_runs(where):
     rng = np.random.default_rng(14)

@@ -2,13 +2,16 @@
 
 gpu.module @m {
   // A quotient is an approximation, corrected twice by its remainder. Where one
-  // of the elements is out of the range in which that is right, all are computed
-  // in f64.
+  // of the elements is out of the range in which that is right, those that are so
+  // are computed in f64, each behind a branch of its own.
   // CHECK-LABEL: llvm.func @quotients
   // CHECK-COUNT-2: "llvm.nvvm.rcp.approx.ftz.f"
   // CHECK:         llvm.cond_br %{{.+}}, ^{{bb[0-9]+}}, ^[[WIDE:bb[0-9]+]]
   // CHECK:       ^[[WIDE]]
-  // CHECK-COUNT-2: "llvm.nvvm.rcp.approx.ftz.d"
+  // CHECK:         llvm.cond_br
+  // CHECK:         "llvm.nvvm.rcp.approx.ftz.d"(%{{.+}}) : (f64) -> f64
+  // CHECK:         llvm.cond_br
+  // CHECK:         "llvm.nvvm.rcp.approx.ftz.d"(%{{.+}}) : (f64) -> f64
   // CHECK:         llvm.fptrunc
   // CHECK-NOT:     llvm.fdiv
   gpu.func @quotients(%x: vector<2xf32>, %y: vector<2xf32>, %p: !llvm.ptr<1>) {

@@ -652,4 +652,48 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // A condition that cuts at whole vectors leaves accesses as wide as they are; one
+  // that cuts within cuts them down.
+  // CHECK-LABEL: gpu.func @guarded_vectors(
+  // CHECK:         llvm.load %{{.+}} -> vector<4xf32>
+  // CHECK-NOT:     llvm.load %{{.+}} -> f32
+  // CHECK:         gpu.barrier
+  // CHECK:         llvm.load %{{.+}} -> vector<2xf32>
+  // CHECK-NOT:     llvm.load %{{.+}} -> vector<4xf32>
+  // CHECK:         gpu.barrier
+  // CHECK:         llvm.load %{{.+}} -> f32
+  // CHECK-NOT:     llvm.load %{{.+}} -> vector
+  gpu.func @guarded_vectors(%A: memref<8x64xf32> {tl.align = 16 : i64}, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %c24 = arith.constant 24 : index
+    %c26 = arith.constant 26 : index
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [8, 64], thread = [16, 8] : [4, 64], value = [4] : [1]>) : memref<8x64xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (8, 64) layout(#tl.fragment_layout<shape = [8, 64], thread = [16, 8] : [4, 64], value = [4] : [1]>) {
+      %row = arith.cmpi slt, %i, %n : index
+      %column = arith.cmpi slt, %j, %c24 : index
+      %both = arith.andi %row, %column : i1
+      scf.if %both {
+        %v = tl.load %A[%i, %j] : memref<8x64xf32>
+        tl.store %v, %f[%i, %j] : memref<8x64xf32, #tl.fragment>
+      }
+    }
+    gpu.barrier
+    tl.parallel (%i, %j) in (8, 64) layout(#tl.fragment_layout<shape = [8, 64], thread = [16, 8] : [4, 64], value = [4] : [1]>) {
+      %column = arith.cmpi uge, %j, %c26 : index
+      scf.if %column {
+        %v = tl.load %A[%i, %j] : memref<8x64xf32>
+        tl.store %v, %f[%i, %j] : memref<8x64xf32, #tl.fragment>
+      }
+    }
+    gpu.barrier
+    tl.parallel (%i, %j) in (8, 64) layout(#tl.fragment_layout<shape = [8, 64], thread = [16, 8] : [4, 64], value = [4] : [1]>) {
+      %column = arith.cmpi sle, %j, %c24 : index
+      scf.if %column {
+        %v = tl.load %A[%i, %j] : memref<8x64xf32>
+        tl.store %v, %f[%i, %j] : memref<8x64xf32, #tl.fragment>
+      }
+    }
+    gpu.return
+  }
 }

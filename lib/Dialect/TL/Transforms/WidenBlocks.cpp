@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/Effects.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -24,9 +25,12 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+
+#define DEBUG_TYPE "tl-widen-blocks"
 
 namespace tl {
 #define GEN_PASS_DEF_WIDENBLOCKSPASS
@@ -61,10 +65,7 @@ namespace {
 class FragmentLives {
 public:
   explicit FragmentLives(KernelOp kernel) {
-    kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      begins[op] = numOps++;
-      note(op);
-    });
+    number(kernel.getBody());
     for (auto &[fragment, life] : lives)
       widen(fragment, life);
   }
@@ -84,8 +85,11 @@ public:
   }
 
 private:
-  struct Life {
-    int64_t first, last;
+  /// Numbers of ops, in program order.
+  struct Span {
+    int64_t first = 0, last = 0;
+  };
+  struct Life : Span {
     SmallVector<Operation *> uses;
   };
 
@@ -94,15 +98,25 @@ private:
     return type.getNumElements() * type.getElementTypeBitWidth();
   }
 
-  void note(Operation *op) {
+  /// Numbers the ops; an op's last number is that of the last one in it.
+  void number(Region &region) {
+    for (Operation &op : region.getOps()) {
+      int64_t first = numOps++;
+      note(&op, first);
+      for (Region &nested : op.getRegions())
+        number(nested);
+      spans[&op] = {first, numOps - 1};
+    }
+  }
+
+  void note(Operation *op, int64_t at) {
     for (Value operand : op->getOperands()) {
       if (!isa<MemRefType>(operand.getType()))
         continue;
       Value buffer = getBuffer(operand);
       if (!isInSpace(buffer, Space::Fragment))
         continue;
-      int64_t at = begins[op];
-      Life &life = lives.try_emplace(buffer, Life{at, at, {}}).first->second;
+      Life &life = lives.try_emplace(buffer, Life{{at, at}, {}}).first->second;
       life.last = at;
       life.uses.push_back(op);
     }
@@ -117,47 +131,35 @@ private:
       });
       return !reads;
     }
-    auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    if (interface)
-      interface.getEffects(effects);
-    return interface && llvm::none_of(effects, [&](auto &effect) {
-             return isa<MemoryEffects::Read>(effect.getEffect()) &&
-                    effect.getValue() == fragment;
-           });
+    return hasOnlyEffect<MemoryEffects::Write>(op, fragment);
   }
 
   /// What a loop finds in a fragment that it does not write first is held for
   /// the whole loop.
   void widen(Value fragment, Life &life) {
     llvm::SmallPtrSet<Operation *, 8> seen;
-    for (Operation *use : life.uses) {
+    for (Operation *use : life.uses)
       for (Operation *loop = use->getParentOp();
-           loop->isAncestor(fragment.getDefiningOp()) == false;
+           !loop->isAncestor(fragment.getDefiningOp());
            loop = loop->getParentOp()) {
-        if (!isa<LoopLikeOpInterface, PipelinedOp>(loop) ||
-            !seen.insert(loop).second || onlyWrites(use, fragment))
+        bool isFirst =
+            isa<LoopLikeOpInterface>(loop) && seen.insert(loop).second;
+        if (!isFirst || onlyWrites(use, fragment))
           continue;
-        life.first = std::min(life.first, begins[loop]);
-        Operation *end = loop;
-        while (end->getNumRegions() != 0 && !end->getRegion(0).empty() &&
-               !end->getRegion(end->getNumRegions() - 1).front().empty())
-          end = &end->getRegion(end->getNumRegions() - 1).front().back();
-        life.last = std::max(life.last, begins[end]);
+        Span span = spans.lookup(loop);
+        life.first = std::min(life.first, span.first);
+        life.last = std::max(life.last, span.last);
       }
-    }
   }
 
   int64_t numOps = 0;
-  llvm::DenseMap<Operation *, int64_t> begins;
+  llvm::DenseMap<Operation *, Span> spans;
   llvm::MapVector<Value, Life> lives;
 };
 } // namespace
 
 static void widen(KernelOp kernel) {
-  int64_t threads = 1;
-  for (int64_t extent : kernel.getThreads())
-    threads *= extent;
+  int64_t threads = llvm::product_of(kernel.getThreads());
   if (kernel->hasAttr(kMinBlocksAttr) || threads != kernel.getThreads()[0] ||
       threads % 32 != 0 || 2 * threads > kMaxThreads || kernel.getCooperative())
     return;
@@ -176,6 +178,10 @@ static void widen(KernelOp kernel) {
   SmallVector<int64_t> extents(kernel.getThreads());
   extents[0] = enough;
   kernel.setThreads(extents);
+  remark::passed(kernel.getLoc(),
+                 remark::RemarkOpts::name("threads").category(DEBUG_TYPE))
+      << "the block gets " + std::to_string(enough) +
+             " threads, whose registers its fragments need";
 }
 
 namespace {

@@ -26,6 +26,57 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // What is behind a guard runs ahead if a role can go through it: one warp group and
+  // two slots are enough.
+  // CHECK-LABEL: gpu.func @behind_a_guard(
+  // CHECK-SAME:    tl.specialize
+  // CHECK:         tl.pipelined {{.*}} stages(2) attributes {tl.engine = "bulk", tl.guarded} {
+  // CHECK-NEXT:      tl.copy {{.*}}{tl.ahead}
+  gpu.func @behind_a_guard(%A: !A {tl.align = 16 : i64}, %M: memref<64xi1>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      %mask = tl.load %M[%k] : memref<64xi1>
+      scf.if %mask {
+        tl.pipelined %once = %c0 to %c1 stages(2) attributes {tl.guarded} {
+          tl.copy %A[%k, %c0] to %a tile(64, 64) : !A to !tile
+          tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // Else it has no slots: here the threads write what decides.
+  // CHECK-LABEL: gpu.func @behind_what_it_writes(
+  // CHECK-NOT:     tl.specialize
+  // CHECK:         tl.pipelined {{.*}} stages(2) attributes {tl.guarded} {
+  // CHECK-NOT:     tl.ahead
+  // CHECK:         gpu.return
+  gpu.func @behind_what_it_writes(%A: !A {tl.align = 16 : i64}, %M: memref<64xi32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0 : i32
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      %number = tl.load %M[%k] : memref<64xi32>
+      %mask = arith.cmpi eq, %number, %zero : i32
+      scf.if %mask {
+        tl.pipelined %once = %c0 to %c1 stages(2) attributes {tl.guarded} {
+          tl.copy %A[%k, %c0] to %a tile(64, 64) : !A to !tile
+          tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+        }
+      }
+      tl.parallel (%i) in (64) {
+        tl.store %zero, %M[%i] : memref<64xi32>
+      }
+    }
+    gpu.return
+  }
+
   // One stage asks for nothing where nothing can run ahead.
   // CHECK-LABEL: gpu.func @one_stage(
   // CHECK:         stages(1) {

@@ -574,6 +574,41 @@ gpu.module @first {
 
 // -----
 
+// A read of what threads share stays on its side of a cut: behind it the sequence
+// writes elements that others read.
+// CHECK-LABEL: gpu.func @reads_stay
+// CHECK:         tl.fill
+// CHECK:         tl.parallel (%[[T:.+]]) in (64) {
+// CHECK-NEXT:      %[[READ:.+]] = tl.load %[[S:.+]][%[[T]]]
+// CHECK-NEXT:      tl.store %[[READ]], %[[KEPT:.+]][%[[T]]] : memref<64xf32, #tl.fragment>
+// CHECK:         tl.copy
+// CHECK:         tl.parallel (%[[T:.+]]) in (64) {
+// CHECK-NOT:       tl.load %[[S]]
+// CHECK:           tl.load %[[KEPT]][%[[T]]]
+// CHECK:           tl.store %{{.+}}, %[[S]]
+gpu.module @reads_stay {
+  gpu.func @reads_stay(%C: memref<64xf32>, %x: f32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c63 = arith.constant 63 : index
+    %t = gpu.thread_id x
+    %S = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    %R = tl.alloc : memref<64xf32, #gpu.address_space<workgroup>>
+    %v = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+    tl.fill %S, %x : memref<64xf32, #gpu.address_space<workgroup>>
+    %a = tl.load %S[%t] : memref<64xf32, #gpu.address_space<workgroup>>
+    tl.copy %C to %R tile(64) : memref<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+    tl.store %a, %v[%c0] : memref<1xf32, #gpu.address_space<private>>
+    %b = tl.load %v[%c0] : memref<1xf32, #gpu.address_space<private>>
+    %other = arith.subi %c63, %t : index
+    tl.store %b, %S[%other] : memref<64xf32, #gpu.address_space<workgroup>>
+    %c = tl.load %v[%c0] : memref<1xf32, #gpu.address_space<private>>
+    tl.store %c, %C[%t] : memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
 // Reads of a thread's variables that a statement behind a cut uses move there, and
 // leave nothing in front of it.
 // CHECK-LABEL: gpu.func @reads_alone

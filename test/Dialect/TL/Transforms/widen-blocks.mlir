@@ -1,6 +1,6 @@
 // Blocks whose fragments take more registers than their threads have.
 
-// RUN: tl-opt %s --tl-widen-blocks | FileCheck %s
+// RUN: tl-opt %s --tl-widen-blocks --remarks-filter='tl-.*' --verify-diagnostics | FileCheck %s
 
 !tile = memref<128x64xf16, #gpu.address_space<workgroup>>
 !rows = memref<64x128xf16, #gpu.address_space<workgroup>>
@@ -15,6 +15,7 @@ func.func @two(%A: !A) attributes {tl.entry} {
   %one = arith.constant 1 : index
   %c0 = arith.constant 0 : index
   %c9 = arith.constant 9 : index
+  // expected-remark @below {{the block gets 256 threads, whose registers its fragments need}}
   tl.kernel @two blocks(%b) in (%one) threads(128) {
     %zero = arith.constant 0.0 : f32
     %s = tl.alloc : !tile
