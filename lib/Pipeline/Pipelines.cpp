@@ -96,6 +96,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(createKeepBranchesPass());
   kernel.addPass(createUnrollLoadsPass());
   kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());

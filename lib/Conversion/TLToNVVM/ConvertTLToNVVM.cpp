@@ -22,6 +22,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -33,6 +34,7 @@
 #include "tl/Conversion/TLToNVVM/MatrixInstructions.h"
 #include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
+#include "tl/Dialect/TL/IR/Branches.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/IR/Target.h"
@@ -364,6 +366,14 @@ static void declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/unsigned(NVVM::NVVMMemorySpace::Shared));
 }
 
+/// Says that `branch` mostly passes by a side that does something, which keeps
+/// LLVM from executing it always.
+static void keepBranch(cf::CondBranchOp branch, bool hasThen) {
+  constexpr int32_t seldom = 1, mostly = 1000;
+  branch.setBranchWeights(hasThen ? ArrayRef<int32_t>{seldom, mostly}
+                                  : ArrayRef<int32_t>{mostly, seldom});
+}
+
 /// Lowers the last op first: each one splits its block, and what is behind it
 /// moves. In program order, as a dialect conversion goes, that would be the
 /// rest of the kernel for each guard of it.
@@ -380,9 +390,16 @@ static LogicalResult lowerControlFlow(gpu::GPUModuleOp module) {
   });
   PatternRewriter rewriter(module.getContext());
   for (Operation *op : llvm::reverse(ops)) {
+    bool isKept = op->hasAttr(kBranchAttr);
+    bool hasThen =
+        isKept && !llvm::hasSingleElement(
+                      cast<scf::IfOp>(op).thenBlock()->getOperations());
+    Block *block = op->getBlock();
     rewriter.setInsertionPoint(op);
     if (failed(applicator.matchAndRewrite(op, rewriter)))
       return failure();
+    if (isKept)
+      keepBranch(cast<cf::CondBranchOp>(block->getTerminator()), hasThen);
   }
   return success();
 }

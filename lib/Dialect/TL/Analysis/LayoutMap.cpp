@@ -76,8 +76,17 @@ FragmentLayout tl::getDefaultLayout(ParallelOp loop) {
                           numThreads);
 }
 
+/// Vectors of a row as narrow as makes it fill a warp, but of 32 bits.
+static int64_t fillWarp(int64_t row, int64_t width, Type element) {
+  while (width > 1 && row < kWarp * width &&
+         width * element.getIntOrFloatBitWidth() > 32)
+    width /= 2;
+  return width;
+}
+
 /// A row that a warp holds is reduced without a barrier; other warps hold
-/// copies then.
+/// copies then. Of rows that are added up, lanes hold columns of their own, and
+/// have nothing to shuffle.
 FragmentLayout tl::getDefaultLayout(AllocOp fragment) {
   ArrayRef<int64_t> shape = fragment.getType().getShape();
   int64_t numThreads = getThreads(fragment).count;
@@ -85,5 +94,7 @@ FragmentLayout tl::getDefaultLayout(AllocOp fragment) {
   int64_t width = getVectorWidth(shape, uses.element);
   if (!uses.isReduced || shape.back() > kWarp * width)
     width = spreadVectors(shape, width, numThreads);
+  if (uses.isReducedAcross && !uses.isReduced)
+    width = fillWarp(shape.back(), width, uses.element);
   return FragmentLayout::blocked(shape, numThreads, width);
 }

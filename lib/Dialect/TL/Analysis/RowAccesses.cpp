@@ -104,8 +104,9 @@ private:
                                                      : copy.getSource());
     if (auto reduce = dyn_cast<ReduceOp>(user)) {
       int64_t dim = reduce.getDim();
-      uses.isReduced |= reduce.getSource() == fragment &&
-                        dim == getType(fragment).getRank() - 1;
+      bool isAlong = dim == getType(fragment).getRank() - 1;
+      if (reduce.getSource() == fragment)
+        (isAlong ? uses.isReduced : uses.isReducedAcross) = true;
       return;
     }
     if (auto load = dyn_cast<LoadOp>(user))

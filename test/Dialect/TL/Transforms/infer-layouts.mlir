@@ -226,6 +226,28 @@ gpu.module @rows attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.reduce sum %x to %sum dim(1) : memref<1x128xf32, #tl.fragment> to memref<1xf32, #tl.fragment>
     gpu.return
   }
+
+  // Rows that are added up lie along a warp, if 32 bits for a lane are enough for that:
+  // then lanes have columns of their own.
+  // CHECK-LABEL: gpu.func @rows_added_up
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [16, 128], thread = [32, 4] : [4, 128], value = [4, 4] : [1, 512]>) : memref<16x128xi8
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [16, 64], thread = [16, 8] : [4, 64], value = [4, 2] : [1, 512]>) : memref<16x64xi8
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [64, 512], thread = [64, 2] : [8, 512], value = [8, 32] : [1, 1024]>) : memref<64x512xf16
+  gpu.func @rows_added_up(%A: memref<16x128xi8>, %B: memref<16x64xi8>, %C: memref<64x512xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc : memref<16x128xi8, #tl.fragment>
+    %b = tl.alloc : memref<16x64xi8, #tl.fragment>
+    %c = tl.alloc : memref<64x512xf16, #tl.fragment>
+    %x = tl.alloc : memref<128xi8, #tl.fragment>
+    %y = tl.alloc : memref<64xi8, #tl.fragment>
+    %z = tl.alloc : memref<512xf16, #tl.fragment>
+    tl.copy %A to %a tile(16, 128) : memref<16x128xi8> to memref<16x128xi8, #tl.fragment>
+    tl.copy %B to %b tile(16, 64) : memref<16x64xi8> to memref<16x64xi8, #tl.fragment>
+    tl.copy %C to %c tile(64, 512) : memref<64x512xf16> to memref<64x512xf16, #tl.fragment>
+    tl.reduce sum %a to %x dim(0) : memref<16x128xi8, #tl.fragment> to memref<128xi8, #tl.fragment>
+    tl.reduce sum %b to %y dim(0) : memref<16x64xi8, #tl.fragment> to memref<64xi8, #tl.fragment>
+    tl.reduce sum %c to %z dim(0) : memref<64x512xf16, #tl.fragment> to memref<512xf16, #tl.fragment>
+    gpu.return
+  }
 }
 
 // -----

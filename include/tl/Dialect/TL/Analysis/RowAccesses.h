@@ -28,6 +28,8 @@ struct RowUses {
   mlir::Type element;
   /// True if a reduction goes along a row.
   bool isReduced = false;
+  /// True if a reduction goes from row to row.
+  bool isReducedAcross = false;
 };
 RowUses getRowUses(mlir::Value fragment);
 

@@ -602,6 +602,20 @@ def PrefetchOperandsPass : Pass<"tl-prefetch-operands", "::mlir::gpu::GPUModuleO
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def KeepBranchesPass : Pass<"tl-keep-branches", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "choose between values of many registers by branches";
+  let description = [{
+    An `arith.select` by one condition between vectors of 16 registers or more becomes
+    an `scf.if`, or a result of the one behind it on the same condition. Every `scf.if`
+    that leaves such a vector gets `tl.branch`, by which code generators leave it one: to
+    pass by costs less than a selection for each register.
+
+    Comes behind the last canonicalization of `scf`, which makes selections of branches
+    whose sides only name values.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
   let summary = "ask for several steps of a loop that loads at once";
   let description = [{
