@@ -290,7 +290,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
   if (!options.fromThreads)
     addStatements(manager, options);
   if (!isCPU && !options.fromThreads)
-    manager.addPass(createWidenBlocksPass());
+    manager.addPass(createFitBlocksPass());
   manager.addPass(createResolveSourcesPass(options.filesRead));
   manager.addPass(createVerifyEntriesPass());
   manager.addPass(createOutlineKernelsPass());

@@ -221,6 +221,43 @@ def three_groups(A: T.Tensor((8, 128), "int32"), B: T.Tensor((2, 128), "int32"))
                 T.cp_async_barrier_noinc(full[k % 2])
 
 
+@T.prim_func
+def two_of_three_multiply(
+    A: T.Tensor((2, 64, 64), "float16"), B: T.Tensor((64, 256), "float16"), C: T.Tensor((64, 256), "float32")
+):
+    """Two groups have half of a product each, and the threads of a third one copy, row by row."""
+    with T.Kernel(1, threads=384):
+        t = T.get_thread_binding()
+        a = T.alloc_shared((2, 64, 64), "float16")
+        b = T.alloc_shared((64, 256), "float16")
+        left, right = T.alloc_fragment((64, 128), "float32"), T.alloc_fragment((64, 128), "float32")
+        row = T.alloc_var("int32")
+        full = T.alloc_barrier([128] * 2)
+        T.copy(B, b)
+        if t < 128:
+            T.clear(left)
+            for k in T.serial(2):
+                T.barrier_wait(full[k], 0)
+                T.gemm(a[k, :, :], b[:, :128], left)
+            T.copy(left, C[:, :128])
+        elif t < 256:
+            T.clear(right)
+            for k in T.serial(2):
+                T.barrier_wait(full[k], 0)
+                T.gemm(a[k, :, :], b[:, 128:], right)
+            T.copy(right, C[:, 128:])
+        else:
+            for k in T.serial(2):
+                row = (t - 256) // 2
+                for j in T.serial(32):
+                    a[k, row, t % 2 * 32 + j] = A[k, row, t % 2 * 32 + j]
+                T.barrier_arrive(full[k])
+
+
+def added_up(A, B):
+    return A.astype("float64").sum(0) @ B.astype("float64")
+
+
 def done_by_groups(A):
     t = np.arange(256)
     s = np.where(t < 128, A + 1, 2 * A)
@@ -242,6 +279,10 @@ CASES = {
     "three_groups": (
         three_groups, (np.random.default_rng(3).integers(0, 99, (8, 128)).astype("int32"),),
         np.zeros((2, 128), np.int32), lambda A: np.stack([A.sum(0), A.max(0)]),
+    ),
+    "two_of_three_multiply": (
+        two_of_three_multiply, (random((2, 64, 64), 4), random((64, 256), 5)),
+        np.full((64, 256), np.nan, np.float32), added_up,
     ),
     "threads_of_groups": (
         threads_of_groups, (np.arange(256, dtype="int32") * 3,), np.zeros((4, 256), np.int32), done_by_groups,

@@ -37,6 +37,7 @@
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #include "tl/Layout/FragmentRelations.h"
 
@@ -895,6 +896,12 @@ private:
   DenseSet<Operation *> loops, once;
 };
 
+/// From here on nothing is said of the program's threads.
+void takeLaunchedThreads(gpu::GPUFuncOp kernel) {
+  if (Attribute extents = kernel->removeAttr(kLaunchedAttr))
+    kernel.setKnownBlockSizeAttr(cast<DenseI32ArrayAttr>(extents));
+}
+
 struct NormalizeStatementsPass
     : tl::impl::NormalizeStatementsPassBase<NormalizeStatementsPass> {
   using NormalizeStatementsPassBase::NormalizeStatementsPassBase;
@@ -908,6 +915,7 @@ struct NormalizeStatementsPass
       }
       expandScalarTileOps(kernel);
       StatementRewriter(kernel, sharedArrays).run();
+      takeLaunchedThreads(kernel);
     }
   }
 };

@@ -156,6 +156,13 @@ static SmallVector<int64_t> getGridLimits(ValueRange grid,
   return limits;
 }
 
+static SmallVector<int64_t> getLaunchedThreads(KernelOp kernel) {
+  if (auto extents = kernel->getAttrOfType<DenseI32ArrayAttr>(kLaunchedAttr))
+    return SmallVector<int64_t>(
+        extents.asArrayRef().take_front(kernel.getThreads().size()));
+  return SmallVector<int64_t>(kernel.getThreads());
+}
+
 /// Builds the kernel function from the body of `kernel`.
 static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
                                    ArrayRef<Value> captured,
@@ -170,8 +177,9 @@ static gpu::GPUFuncOp makeFunction(KernelOp kernel, StringRef name,
   if (std::optional<ArrayRef<int64_t>> cluster = kernel.getCluster())
     function->setAttr(kClusterAttr, builder.getDenseI64ArrayAttr(
                                         padExtents<int64_t>(*cluster)));
-  if (Attribute blocks = kernel->getAttr(kMinBlocksAttr))
-    function->setAttr(kMinBlocksAttr, blocks);
+  for (StringRef name : {kMinBlocksAttr, kLaunchedAttr})
+    if (Attribute attribute = kernel->getAttr(name))
+      function->setAttr(name, attribute);
   function->setAttr(kGridLimitAttr, builder.getDenseI64ArrayAttr(getGridLimits(
                                         kernel.getGrid(), captured)));
   for (auto [index, value] : llvm::enumerate(captured))
@@ -222,7 +230,7 @@ static void outline(KernelOp kernel, StringRef name, SymbolTable &symbols) {
   auto reference = SymbolRefAttr::get(
       symbol, {FlatSymbolRefAttr::get(kernel.getContext(), symbol)});
   LaunchOp::create(builder, loc, reference, kernel.getGrid(),
-                   kernel.getThreads(), kernel.getClusterAttr(),
+                   getLaunchedThreads(kernel), kernel.getClusterAttr(),
                    /*shared=*/Value(), kernel.getCooperative(),
                    /*dependent=*/false, captured.getArrayRef(),
                    /*symbols=*/nullptr, /*symbol_args=*/ValueRange());

@@ -11,6 +11,11 @@ namespace tl {
 /// leaves them (PTX ISA, ".minnctapersm").
 inline constexpr llvm::StringLiteral kMinBlocksAttr = "tl.min_blocks";
 
+/// On a `tl.kernel` and its function: the extents of the blocks that execute
+/// it, if they are not as the program says. The function's known block size is
+/// the program's until statements of threads are loops over them.
+inline constexpr llvm::StringLiteral kLaunchedAttr = "tl.launched";
+
 } // namespace tl
 
 #endif // TL_DIALECT_TL_IR_LAUNCHBOUNDS_H

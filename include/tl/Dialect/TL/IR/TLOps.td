@@ -46,7 +46,7 @@ def TL_KernelOp : TL_Op<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, Rec
     function may be used in it; `tl-outline-kernels` makes them explicit.
 
     - `grid`: one to three extents, in blocks. A zero launches nothing.
-    - `threads`: one to three extents of a block, 128 in all if none are given.
+    - `threads`: one to three extents of a block, each positive.
     - `cluster`: extents of a thread block cluster, in blocks.
     - `cooperative`: blocks wait for each other, so that all of them have to run at once.
     - `name`: the kernel's symbol; by default `<function>_kernel`, numbered.

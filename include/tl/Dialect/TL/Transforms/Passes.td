@@ -117,16 +117,19 @@ def OutlineKernelsPass : Pass<"tl-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def WidenBlocksPass : Pass<"tl-widen-blocks", "::mlir::ModuleOp"> {
-  let summary = "give a block more threads where its fragments need their registers";
+def FitBlocksPass : Pass<"tl-fit-blocks", "::mlir::ModuleOp"> {
+  let summary = "launch blocks of as many threads as they have use for";
   let description = [{
     Requires kernels that are not outlined. A block of one row of threads whose
     fragments, as many as hold something at once, take more registers than its threads
-    have gets as many threads as have them, 256 at most.
+    have gets as many threads as have them, 256 at most, if no statement in it depends
+    on the thread. One of a number of warp groups that no product can be shared by, such
+    as three, gets the power of two below. `tl.launched` says so; the kernel's own
+    `threads` stay what the program counts.
 
-    Not for kernels in which anything depends on the threads that there are: thread
-    indices, operations of warps, barriers of some threads, layouts of the program's
-    own, calls of CUDA C++; nor for cooperative ones.
+    Not for kernels in which anything depends on the threads that there are:
+    operations of warps, barriers of some threads, layouts of the program's own, calls
+    of CUDA C++; nor for cooperative ones.
   }];
 }
 

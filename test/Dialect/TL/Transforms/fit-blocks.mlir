@@ -1,6 +1,9 @@
-// Blocks whose fragments take more registers than their threads have.
+// Blocks whose fragments take more registers than their threads have, and those whose
+// threads cannot share a product.
 
-// RUN: tl-opt %s --tl-widen-blocks --remarks-filter='tl-.*' --verify-diagnostics | FileCheck %s
+// RUN: tl-opt %s --tl-fit-blocks --remarks-filter='tl-.*' --verify-diagnostics | FileCheck %s
+// RUN: tl-opt %s --tl-fit-blocks --tl-outline-kernels | FileCheck %s --check-prefix=OUTLINED
+// RUN: tl-opt %s --pass-pipeline='builtin.module(tl-fit-blocks,tl-outline-kernels,gpu.module(tl-normalize-statements))' | FileCheck %s --check-prefix=NORMAL
 
 !tile = memref<128x64xf16, #gpu.address_space<workgroup>>
 !rows = memref<64x128xf16, #gpu.address_space<workgroup>>
@@ -10,7 +13,9 @@
 
 // Two accumulators of 128 registers each are more than 128 threads have.
 // CHECK-LABEL: func.func @two
-// CHECK:         tl.kernel @two blocks(%{{.+}}) in (%{{.+}}) threads(256)
+// CHECK:         tl.kernel @two blocks(%{{.+}}) in (%{{.+}}) threads(128) attributes {tl.launched = array<i32: 256, 1, 1>}
+// OUTLINED:      tl.launch @two{{.*}} threads(256)
+// OUTLINED:      gpu.func @two{{.*}}known_block_size = array<i32: 128, 1, 1>{{.*}}tl.launched = array<i32: 256, 1, 1>
 func.func @two(%A: !A) attributes {tl.entry} {
   %one = arith.constant 1 : index
   %c0 = arith.constant 0 : index
@@ -102,6 +107,60 @@ func.func @of_threads(%A: !A) attributes {tl.entry} {
     tl.fill %y, %zero : !acc
     tl.copy %x to %A[%c0, %c0] tile(128, 128) : !acc to !A
     tl.copy %y to %A[%c0, %c0] tile(128, 128) : !acc to !A
+  }
+  return
+}
+
+// Three warp groups would each hold all of a product, and two share it. What a statement
+// says of threads is done for those of the program.
+// CHECK-LABEL: func.func @three
+// CHECK:         tl.kernel @three {{.*}} threads(384) attributes {tl.launched = array<i32: 256, 1, 1>}
+// CHECK:         tl.kernel @shared {{.*}} threads(384) {
+// CHECK:         tl.kernel @rows {{.*}} threads(384) {
+
+// NORMAL-LABEL: gpu.func @three_2
+// NORMAL-SAME:    known_block_size = array<i32: 256, 1, 1>
+// NORMAL-NOT:     tl.launched
+// NORMAL:         tl.parallel (%{{.+}}) in (384)
+// NORMAL-LABEL: gpu.func @shared
+// NORMAL-SAME:    known_block_size = array<i32: 384, 1, 1>
+func.func @three(%A: !A) attributes {tl.entry} {
+  %one = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  // expected-remark @below {{the block gets 256 threads, which can share its products}}
+  tl.kernel @three blocks(%b) in (%one) threads(384) {
+    %zero = arith.constant 0.0 : f32
+    %s = tl.alloc : !tile
+    %t = tl.alloc : !rows
+    %x = tl.alloc : !acc
+    %i = gpu.thread_id x
+    %inside = arith.cmpi ult, %i, %c128 : index
+    scf.if %inside {
+      tl.store %zero, %A[%i, %i] : !A
+    }
+    tl.gemm %s, %t, %x : !tile, !rows, !acc
+    tl.copy %x to %A[%c0, %c0] tile(128, 128) : !acc to !A
+  }
+  tl.kernel @shared blocks(%b) in (%one) threads(384) {
+    %s = tl.alloc : memref<192x64xf16, #gpu.address_space<workgroup>>
+    %t = tl.alloc : !rows
+    %x = tl.alloc : memref<192x128xf32, #tl.fragment>
+    tl.gemm %s, %t, %x : memref<192x64xf16, #gpu.address_space<workgroup>>, !rows, memref<192x128xf32, #tl.fragment>
+    tl.copy %x to %A[%c0, %c0] tile(192, 128) : memref<192x128xf32, #tl.fragment> to !A
+  }
+  tl.kernel @rows blocks(%b) in (%one) threads(384) {
+    %zero = arith.constant 0.0 : f32
+    %s = tl.alloc : !tile
+    %t = tl.alloc : !rows
+    %x = tl.alloc : !acc
+    %own = tl.alloc : memref<4xf32, #gpu.address_space<private>>
+    %i = gpu.thread_id x
+    tl.store %zero, %own[%c0] : memref<4xf32, #gpu.address_space<private>>
+    tl.gemm %s, %t, %x : !tile, !rows, !acc
+    %y = tl.load %own[%c0] : memref<4xf32, #gpu.address_space<private>>
+    tl.store %y, %A[%i, %c0] : !A
+    tl.copy %x to %A[%c0, %c0] tile(128, 128) : !acc to !A
   }
   return
 }

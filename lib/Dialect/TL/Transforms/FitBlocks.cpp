@@ -1,17 +1,24 @@
-//===- WidenBlocks.cpp - More threads where registers do not suffice ------===//
+//===- FitBlocks.cpp - As many threads as a block has use for -------------===//
 //
 // What a block holds in fragments is spread over its threads, and a thread has
 // at most 255 registers. Two accumulators of 128x128 floats fill those of 128
 // threads, and the rest is spilled. A multiprocessor has registers for twice as
 // many threads of that size, so such a block gets them, if that is enough.
 //
-// Sound because a program without threads of its own does not say how many
-// there are: a statement is executed by the block, and which thread holds an
-// element of a fragment is the compiler's choice (docs/language/semantics.md).
-// So a kernel is left as it is if it holds anything but what is known here to
-// be of that kind (`isOfTheBlock`): thread indices, statements of warps, named
-// barriers, sources in CUDA C++, layouts of the program's own. So is a
-// cooperative kernel, whose blocks have to be resident at once.
+// Three warp groups cannot share a product: no tile of powers of two has three
+// equal parts, so that each of them holds and computes all of it. Programs have
+// so many threads where a third group copies what two multiply; put in order
+// (python/tilec/turns.py), all do everything. Such a block gets two groups.
+//
+// Sound because the threads of a program are not those of a launch: a statement
+// is executed by the block, and which thread holds an element of a fragment is
+// the compiler's choice (docs/language/semantics.md). A kernel is left as it is
+// if it holds anything but what is known here to be of that kind
+// (`isOfTheBlock`): statements of warps, named barriers, sources in CUDA C++,
+// layouts of the program's own. So is a cooperative kernel, whose blocks have
+// to be resident at once. Where statements depend on the thread,
+// `tl-normalize-statements` makes loops over the program's threads of them;
+// `tl.launched` says how many threads execute these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +35,13 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
-#define DEBUG_TYPE "tl-widen-blocks"
+#define DEBUG_TYPE "tl-fit-blocks"
 
 namespace tl {
-#define GEN_PASS_DEF_WIDENBLOCKSPASS
+#define GEN_PASS_DEF_FITBLOCKSPASS
 #include "tl/Dialect/TL/Transforms/Passes.h.inc"
 } // namespace tl
 
@@ -45,6 +53,7 @@ using namespace tl;
 static constexpr int64_t kRegisters = 255, kOtherRegisters = 24;
 /// As many threads as have so many registers, on one multiprocessor.
 static constexpr int64_t kMaxThreads = 256;
+static constexpr int64_t kWarp = 32, kWarpGroup = 128;
 
 /// True if what `op` does is the same however many threads execute it.
 static bool isOfTheBlock(Operation *op) {
@@ -56,8 +65,8 @@ static bool isOfTheBlock(Operation *op) {
           scf::SCFDialect>(op->getDialect()))
     return true;
   return isa<CopyOp, FillOp, GemmOp, LoadOp, ParallelOp, PipelinedOp, ReduceOp,
-             StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp, gpu::GridDimOp>(
-      op);
+             SlotOp, StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp,
+             gpu::GridDimOp, gpu::ThreadIdOp>(op);
 }
 
 namespace {
@@ -158,34 +167,84 @@ private:
 };
 } // namespace
 
-static void widen(KernelOp kernel) {
-  int64_t threads = llvm::product_of(kernel.getThreads());
-  if (kernel->hasAttr(kMinBlocksAttr) || threads != kernel.getThreads()[0] ||
-      threads % 32 != 0 || 2 * threads > kMaxThreads || kernel.getCooperative())
-    return;
+/// True if some statement asks for the number of its thread.
+static bool asksForThread(KernelOp kernel) {
+  return kernel.getBody()
+      .walk([](gpu::ThreadIdOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// True if threads have arrays, whose elements lie in rows of fragments: one
+/// for each thread that there is.
+static bool hasArrays(KernelOp kernel) {
+  return kernel.getBody()
+      .walk([](AllocOp alloc) {
+        bool isArray = isInSpace(alloc, Space::Private) &&
+                       alloc.getType().getNumElements() > 1;
+        return isArray ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// As many threads as have registers for the fragments, if that is more than
+/// `threads` and not too many; else `threads`. What a program writes thread by
+/// thread is made for as many as there are.
+static int64_t widen(KernelOp kernel, int64_t threads) {
+  if (threads % kWarp != 0 || 2 * threads > kMaxThreads ||
+      asksForThread(kernel))
+    return threads;
   int64_t room = kRegisters - kOtherRegisters;
   int64_t needed = llvm::divideCeil(FragmentLives(kernel).countBits(), 32);
   int64_t enough = threads;
   while (needed > room * enough)
     enough *= 2;
-  if (enough == threads || enough > kMaxThreads)
+  return enough > kMaxThreads ? threads : enough;
+}
+
+/// As many warp groups as share some product, if `threads` are groups that
+/// share none; else `threads`.
+static int64_t narrow(KernelOp kernel, int64_t threads) {
+  bool hasProducts = false, isShared = false;
+  kernel.walk([&](GemmOp gemm) {
+    hasProducts = true;
+    auto type = cast<MemRefType>(gemm.getAcc().getType());
+    isShared |= type.getNumElements() % threads == 0;
+  });
+  if (threads % kWarpGroup != 0 || !hasProducts || isShared ||
+      (asksForThread(kernel) && hasArrays(kernel)))
+    return threads;
+  return llvm::bit_floor(static_cast<uint64_t>(threads / kWarpGroup)) *
+         kWarpGroup;
+}
+
+static void fit(KernelOp kernel) {
+  int64_t threads = llvm::product_of(kernel.getThreads());
+  if (kernel->hasAttr(kMinBlocksAttr) || threads != kernel.getThreads()[0] ||
+      kernel.getCooperative())
+    return;
+  int64_t fitting = narrow(kernel, threads);
+  if (fitting == threads)
+    fitting = widen(kernel, threads);
+  if (fitting == threads)
     return;
   WalkResult walk = kernel.getBody().walk([](Operation *op) {
     return isOfTheBlock(op) ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (walk.wasInterrupted())
     return;
-  SmallVector<int64_t> extents(kernel.getThreads());
-  extents[0] = enough;
-  kernel.setThreads(extents);
+  int32_t extents[] = {static_cast<int32_t>(fitting), 1, 1};
+  kernel->setAttr(kLaunchedAttr,
+                  DenseI32ArrayAttr::get(kernel.getContext(), extents));
+  StringRef reason = fitting > threads
+                         ? "threads, whose registers its fragments need"
+                         : "threads, which can share its products";
   remark::passed(kernel.getLoc(),
                  remark::RemarkOpts::name("threads").category(DEBUG_TYPE))
-      << "the block gets " + std::to_string(enough) +
-             " threads, whose registers its fragments need";
+      << "the block gets " + std::to_string(fitting) + " " + reason.str();
 }
 
 namespace {
-struct WidenBlocksPass : tl::impl::WidenBlocksPassBase<WidenBlocksPass> {
-  void runOnOperation() override { getOperation().walk(widen); }
+struct FitBlocksPass : tl::impl::FitBlocksPassBase<FitBlocksPass> {
+  void runOnOperation() override { getOperation().walk(fit); }
 };
 } // namespace
