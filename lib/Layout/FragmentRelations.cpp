@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <cassert>
 
 using namespace llvm;
@@ -223,6 +224,99 @@ ReductionSteps tl::layout::getReductionSteps(const FragmentLayout &layout,
     (wholeWarps && inWarp ? result.lanes : result.groups).push_back(step);
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+SmallVector<ScanDigit> tl::layout::getScanDigits(const FragmentLayout &layout,
+                                                 int64_t dim) {
+  SmallVector<ScanDigit> digits;
+  for (FragmentMode mode : layout.getValueModes())
+    if (std::optional<Move> move = findMove(layout.getShape(), mode);
+        move && move->dim == dim)
+      digits.push_back({ScanDigit::Kind::Value, mode.extent, move->step, 1});
+  ReductionSteps steps = getReductionSteps(layout, dim);
+  for (ThreadStep lane : steps.lanes)
+    digits.push_back(
+        {ScanDigit::Kind::Lane, lane.extent, lane.step, lane.divisor});
+  for (ThreadStep group : steps.groups)
+    digits.push_back(
+        {ScanDigit::Kind::Group, group.extent, group.step, group.divisor});
+  sort(digits,
+       [](const ScanDigit &a, const ScanDigit &b) { return a.step < b.step; });
+  return digits;
+}
+
+int64_t tl::layout::countGroups(ArrayRef<ScanDigit> digits) {
+  int64_t count = 1;
+  for (const ScanDigit &digit : digits)
+    if (digit.kind == ScanDigit::Kind::Group)
+      count *= digit.extent;
+  return count;
+}
+
+bool tl::layout::meetsOnce(ArrayRef<ScanDigit> digits) {
+  return std::is_partitioned(digits.begin(), digits.end(),
+                             [](const ScanDigit &digit) {
+                               return digit.kind != ScanDigit::Kind::Group;
+                             });
+}
+
+FragmentLayout tl::layout::getScanLayout(ArrayRef<int64_t> shape, int64_t dim,
+                                         int64_t numThreads,
+                                         int64_t vectorWidth) {
+  int64_t lastDim = static_cast<int64_t>(shape.size()) - 1;
+  int64_t length = shape[dim], rows = product_of(shape, int64_t(1)) / length;
+  int64_t threads = numThreads & -numThreads, odd = numThreads / threads;
+  int64_t lanes = numThreads % kWarp == 0 ? kWarp : 1;
+  TileCover cover(shape);
+  auto spreadRows = [&] {
+    for (int64_t other = lastDim; other >= 0; --other)
+      if (other != dim) {
+        int64_t extent =
+            std::min<int64_t>(PowerOf2Ceil(cover.remaining(other)), threads);
+        cover.addThreads(other, extent);
+        threads /= extent;
+      }
+  };
+  // A thread's neighbours, and what else of `dim` it has, are below its threads
+  // where shuffles do not reach these.
+  if (dim == lastDim) {
+    cover.addValues(dim, std::min<int64_t>(vectorWidth, PowerOf2Ceil(length)));
+    int64_t share = std::max<int64_t>(
+        lanes, threads / std::min<int64_t>(threads, PowerOf2Ceil(rows)));
+    int64_t along = std::min<int64_t>(
+        {share, threads, int64_t(PowerOf2Ceil(cover.remaining(dim)))});
+    int64_t near = std::min(along, lanes);
+    cover.addThreads(dim, near);
+    cover.addValues(dim, divideCeil(cover.remaining(dim), along / near));
+    cover.addThreads(dim, along / near);
+    threads /= along;
+    spreadRows();
+  } else {
+    constexpr int64_t fewest = 4;
+    spreadRows();
+    int64_t along =
+        std::min<int64_t>(threads, PowerOf2Ceil(divideCeil(length, fewest)));
+    cover.addValues(dim, divideCeil(length, along));
+    cover.addThreads(dim, along);
+    threads /= along;
+  }
+  cover.addCopies(threads);
+  std::optional<int64_t> longest;
+  for (int64_t other = 0; other <= lastDim; ++other)
+    if (other != dim &&
+        cover.remaining(other) > (longest ? cover.remaining(*longest) : 1))
+      longest = other;
+  if (longest)
+    cover.addThreads(*longest, odd);
+  else
+    cover.addCopies(odd);
+  for (int64_t other = lastDim; other >= 0; --other)
+    cover.addValues(other, cover.remaining(other));
+  return cover.finish();
 }
 
 //===----------------------------------------------------------------------===//

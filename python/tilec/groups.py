@@ -29,8 +29,8 @@ ENDS = ("scf.yield", "tl.yield", "scf.condition")
 LOOPS = ("scf.for", "tl.pipelined")
 """Loops whose iterations are counted."""
 _OF_THE_BLOCK = (
-    "tl.copy", "tl.fill", "tl.gemm", "tl.parallel", "tl.pipelined", "tl.reduce", "tl.shuffle", "tl.vote", "gpu.barrier",
-    MARK,
+    "tl.copy", "tl.fill", "tl.gemm", "tl.parallel", "tl.pipelined", "tl.reduce", "tl.scan", "tl.shuffle", "tl.vote",
+    "gpu.barrier", MARK,
 )  # fmt: skip
 """Operations that a block executes as a whole; copies and fills of private memory are not among them."""
 _HAND_OVER = ("memref.dim", "tl.slot", "gpu.thread_id", "gpu.block_id")

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .location import Location
 
 _WRITES = ("tl.store", "tl.atomic")
-_OF_TILES = ("tl.copy", "tl.fill", "tl.gemm", "tl.parallel", "tl.pipelined", "tl.reduce")
+_OF_TILES = ("tl.copy", "tl.fill", "tl.gemm", "tl.parallel", "tl.pipelined", "tl.reduce", "tl.scan")
 """What makes a branch on the thread's number one of groups: a barrier alone does not, to which all have to come."""
 
 

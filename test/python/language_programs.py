@@ -533,10 +533,10 @@ def reductions_without_nan(dtype):
     return program, (A,), np.zeros((7, 5), A.dtype), expected
 
 
-def scans(shape, dim, space, reverse, dtype="float32"):
+def scans(shape, dim, space, reverse, dtype="float32", threads=128):
     @T.prim_func
     def program(A: T.Tensor(shape, dtype), B: T.Tensor((2, *shape), dtype)):
-        with T.Kernel(1, threads=128):
+        with T.Kernel(1, threads=threads):
             S = (T.alloc_shared if space == "shared" else T.alloc_fragment)(shape, dtype)
             D = T.alloc_shared(shape, dtype)
             T.copy(A, S)
@@ -550,7 +550,8 @@ def scans(shape, dim, space, reverse, dtype="float32"):
         return np.flip(a, dim) if reverse else a
 
     def reference(A):
-        sums = np.cumsum(turned(A.astype("float64")), axis=dim)
+        wide = A.astype("float64") if A.dtype.kind == "f" else A
+        sums = np.cumsum(turned(wide), axis=dim, dtype=wide.dtype)
         return np.stack([turned(np.maximum.accumulate(turned(A), axis=dim)), turned(sums).astype(dtype)])
 
     return program, (random(shape, dtype),), np.zeros((2, *shape), dtype), reference
@@ -1037,6 +1038,15 @@ SCANS = [
     ((100,), -1, "fragment", True),
     ((64, 20), 1, "fragment", False),
     ((20, 64), 1, "shared", True),
+    ((40, 12), 0, "shared", True, "float16"),
+    ((33, 5, 7), 0, "fragment", False, "int64"),
+    ((2, 900), 1, "shared", False, "int8"),
+    ((3, 300), -1, "fragment", True, "float64"),
+    ((16, 130), 0, "shared", False, "uint32"),
+    ((1200,), 0, "shared", False, "int32", 96),
+    ((700,), 0, "fragment", True, "int16", 48),
+    ((60, 9), 0, "shared", False, "float32", 33),
+    ((40, 400), 1, "shared", True, "int32", 32),
 ]
 
 CASES = {

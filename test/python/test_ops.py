@@ -163,6 +163,10 @@ CASES = {
         ),
     ],
     "vote": [lambda v: _ops.vote(v.tile("fragment", (8,), "i32"), v.tile("fragment", (8,), "i32"))],
+    "scan": [
+        lambda v: _ops.scan(v.tile("fragment"), v.tile("fragment"), kind="sum", dim=1),
+        lambda v: _ops.scan(v.tile("fragment"), v.tile("fragment"), v.tile("shared"), kind="max", dim=0, reverse=True),
+    ],
     "shuffle": [
         lambda v: _ops.shuffle(v.tile("fragment", (8,)), v.tile("fragment", (8,), "i32"), v.tile("fragment", (8,)))
     ],

@@ -92,6 +92,39 @@ struct ReductionSteps {
 /// is undefined (PTX ISA, "shfl.sync").
 ReductionSteps getReductionSteps(const FragmentLayout &layout, int64_t dim);
 
+/// One digit of the places along a dimension: what moves it by `step` places.
+struct ScanDigit {
+  enum class Kind {
+    Value, ///< a thread's values
+    Lane,  ///< lanes of one warp, powers of two apart
+    Group, ///< threads that shuffles do not reach
+  };
+  Kind kind;
+  int64_t extent, step;
+  int64_t divisor; ///< of the thread's number, for lanes and groups
+
+  bool operator==(const ScanDigit &) const = default;
+};
+
+/// The digits of the places along `dim`, fastest first: each step is the
+/// product of the extents before it.
+llvm::SmallVector<ScanDigit> getScanDigits(const FragmentLayout &layout,
+                                           int64_t dim);
+
+/// How many groups meet in memory in a scan over these digits.
+int64_t countGroups(llvm::ArrayRef<ScanDigit> digits);
+
+/// True if a scan over these digits needs threads to meet once at most: each
+/// group has neighbouring places.
+bool meetsOnce(llvm::ArrayRef<ScanDigit> digits);
+
+/// The layout of a tile of `shape` in which a scan over `dim` is quick, and
+/// meets once at most. Along rows, vectors of `vectorWidth` lie over the lanes
+/// of a warp, and over several only where there are fewer rows than warps;
+/// along other dimensions each thread has neighbours, and lanes lie along rows.
+FragmentLayout getScanLayout(llvm::ArrayRef<int64_t> shape, int64_t dim,
+                             int64_t numThreads, int64_t vectorWidth);
+
 } // namespace tl::layout
 
 #endif // TL_LAYOUT_FRAGMENTRELATIONS_H

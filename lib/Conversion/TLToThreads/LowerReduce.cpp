@@ -35,7 +35,6 @@ using namespace tl;
 using layout::FragmentLayout;
 using layout::ThreadStep;
 
-static constexpr int64_t kWarp = 32;
 /// Parts that a thread reads one by one; more are read in a loop, because code
 /// of thousands of reads takes seconds to compile.
 static constexpr int64_t kMostParts = 256;
@@ -67,7 +66,7 @@ public:
       }
     Value values = convertElement(
         b, loc, lowering.readFragment(reduce.getSource()), compute);
-    values = emitContribution(b, loc, reduce, values);
+    values = emitContribution(b, loc, reduce.getKind(), values);
     values = maskPadding(values);
     Value partial = combineValues(values);
     partial = combineLanes(partial);
@@ -78,13 +77,16 @@ public:
           b, loc, lowering.readFragment(reduce.getTarget()), compute);
       partial = combine(old, partial);
     }
-    lowering.writeFragment(reduce.getTarget(),
-                           emitResult(b, loc, reduce, partial, element));
+    lowering.writeFragment(
+        reduce.getTarget(),
+        emitResult(b, loc, reduce.getKind(), partial, element));
     return success();
   }
 
 private:
-  Value combine(Value x, Value y) { return emitCombine(b, loc, reduce, x, y); }
+  Value combine(Value x, Value y) {
+    return emitCombine(b, loc, reduce.getKind(), x, y);
+  }
 
   /// Replaces values in the padding of the reduced dimension.
   Value maskPadding(Value values) {
@@ -109,8 +111,9 @@ private:
                                          position, limit);
     Value neutral = arith::ConstantOp::create(
         b, loc,
-        DenseElementsAttr::get(cast<ShapedType>(values.getType()),
-                               Attribute(getNeutralElement(reduce, compute))));
+        DenseElementsAttr::get(
+            cast<ShapedType>(values.getType()),
+            Attribute(getNeutralElement(reduce.getKind(), compute))));
     return arith::SelectOp::create(b, loc, inside, values, neutral);
   }
 
@@ -167,27 +170,15 @@ private:
   Value shuffle(Value values, int64_t distance) {
     auto type = dyn_cast<VectorType>(values.getType());
     if (!type)
-      return shuffleScalar(values, distance);
+      return lowering.shuffle(values, lowering.i32(distance),
+                              gpu::ShuffleMode::XOR);
     SmallVector<Value> moved;
     for (int64_t i = 0; i < type.getNumElements(); ++i) {
       Value scalar = vector::ExtractOp::create(b, loc, values, i);
-      moved.push_back(shuffleScalar(scalar, distance));
+      moved.push_back(lowering.shuffle(scalar, lowering.i32(distance),
+                                       gpu::ShuffleMode::XOR));
     }
     return vector::FromElementsOp::create(b, loc, type, moved);
-  }
-
-  Value shuffleScalar(Value scalar, int64_t distance) {
-    Type type = scalar.getType();
-    // Shuffles move registers: small integers travel as i32.
-    if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 32)
-      scalar = arith::ExtSIOp::create(b, loc, b.getI32Type(), scalar);
-    Value moved =
-        gpu::ShuffleOp::create(b, loc, scalar, lowering.i32(distance),
-                               lowering.i32(kWarp), gpu::ShuffleMode::XOR)
-            .getShuffleResult();
-    if (moved.getType() != type)
-      moved = arith::TruncIOp::create(b, loc, type, moved);
-    return moved;
   }
 
   /// How many groups have parts of one result.
@@ -404,7 +395,7 @@ private:
       Value value = lowering.loadFrom(
           lowering.getElementAddress(memory, type, lowering.add(first, offset)),
           type);
-      value = emitContribution(b, loc, reduce,
+      value = emitContribution(b, loc, reduce.getKind(),
                                convertElement(b, loc, value, compute));
       if (isPadded) {
         Value inside = arith::CmpIOp::create(
@@ -412,7 +403,7 @@ private:
             lowering.add(place, along - walk.places.front()),
             lowering.index(extent));
         Value neutral = arith::ConstantOp::create(
-            b, loc, getNeutralElement(reduce, compute));
+            b, loc, getNeutralElement(reduce.getKind(), compute));
         value = arith::SelectOp::create(b, loc, inside, value, neutral);
       }
       parts.push_back(value);
@@ -450,7 +441,8 @@ private:
             combine(convertElement(b, loc, lowering.loadFrom(address, element),
                                    compute),
                     partial);
-      lowering.storeTo(address, emitResult(b, loc, reduce, partial, element));
+      lowering.storeTo(address,
+                       emitResult(b, loc, reduce.getKind(), partial, element));
     };
     Value own = workspace ? getOwnGroup() : Value();
     runLoop(0, numResults, Value(), [&](Value number, Value) {

@@ -12,6 +12,7 @@
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,6 +55,12 @@ struct CopyModel : LoweringModel<CopyModel, CopyOp> {
 struct ReduceModel : LoweringModel<ReduceModel, ReduceOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     return lowerReduce(cast<ReduceOp>(op), lowering);
+  }
+};
+
+struct ScanModel : LoweringModel<ScanModel, ScanOp> {
+  LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
+    return lowerScan(cast<ScanOp>(op), lowering);
   }
 };
 
@@ -121,31 +128,17 @@ static Value getOwn(ThreadLowering &lowering, Value fragment) {
                                    /*position=*/0);
 }
 
-/// Registers are of 32 or 64 bits; what is narrower travels as i32.
 struct ShuffleModel : LoweringModel<ShuffleModel, ShuffleOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto shuffle = cast<ShuffleOp>(op);
     OpBuilder &b = lowering.builder;
-    Location loc = lowering.loc;
-    Value value = getOwn(lowering, shuffle.getSource());
-    Type type = value.getType();
-    unsigned bits = type.getIntOrFloatBitWidth();
-    bool isNarrow = bits < 32, isFloat = isa<FloatType>(type);
-    if (isNarrow && isFloat)
-      value = arith::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
-    if (isNarrow)
-      value = arith::ExtUIOp::create(b, loc, b.getI32Type(), value);
-    value = gpu::ShuffleOp::create(b, loc, value,
+    Value value = lowering.shuffle(getOwn(lowering, shuffle.getSource()),
                                    getOwn(lowering, shuffle.getLanes()),
-                                   lowering.i32(kWarp), gpu::ShuffleMode::IDX)
-                .getShuffleResult();
-    if (isNarrow)
-      value = arith::TruncIOp::create(b, loc, b.getIntegerType(bits), value);
-    if (isNarrow && isFloat)
-      value = arith::BitcastOp::create(b, loc, type, value);
-    lowering.writeFragment(shuffle.getTarget(),
-                           vector::FromElementsOp::create(
-                               b, loc, VectorType::get({1}, type), value));
+                                   gpu::ShuffleMode::IDX);
+    lowering.writeFragment(
+        shuffle.getTarget(),
+        vector::FromElementsOp::create(
+            b, lowering.loc, VectorType::get({1}, value.getType()), value));
     return success();
   }
 };
@@ -540,6 +533,7 @@ void tl::registerThreadLoweringModels(DialectRegistry &registry) {
     PassTurnOp::attachInterface<TurnModel<PassTurnOp, LowerPassTurn>>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
     RotateOp::attachInterface<RotateModel>(*context);
+    ScanOp::attachInterface<ScanModel>(*context);
     ShuffleOp::attachInterface<ShuffleModel>(*context);
     VoteOp::attachInterface<VoteModel>(*context);
     StoreOp::attachInterface<StoreModel>(*context);

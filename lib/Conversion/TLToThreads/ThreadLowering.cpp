@@ -16,6 +16,7 @@
 
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -173,6 +174,26 @@ void ThreadLowering::writeFragment(Value fragment, Value values) {
   if (Value memory = getFragmentMemory(fragment))
     return storeElements(memory, values);
   memref::StoreOp::create(builder, loc, values, getFragmentSlot(fragment));
+}
+
+/// Registers are of 32 or 64 bits; what is narrower travels as i32.
+Value ThreadLowering::shuffle(Value value, Value lane, gpu::ShuffleMode mode) {
+  constexpr int64_t warp = 32;
+  Type type = value.getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  bool isNarrow = bits < 32, isFloat = isa<FloatType>(type);
+  Type word = builder.getIntegerType(bits);
+  if (isNarrow && isFloat)
+    value = arith::BitcastOp::create(builder, loc, word, value);
+  if (isNarrow)
+    value = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), value);
+  value = gpu::ShuffleOp::create(builder, loc, value, lane, i32(warp), mode)
+              .getShuffleResult();
+  if (isNarrow)
+    value = arith::TruncIOp::create(builder, loc, word, value);
+  if (isNarrow && isFloat)
+    value = arith::BitcastOp::create(builder, loc, type, value);
+  return value;
 }
 
 MmaKind tl::getMmaKind(Type type) {

@@ -388,6 +388,7 @@ _ACTIONS: dict[str, Callable[[_Reader, Op, float], None]] = {
     "tl.copy": _Reader.copy,
     "tl.gemm": _Reader.gemm,
     "tl.reduce": _Reader.reduce,
+    "tl.scan": _Reader.reduce,
     "tl.fill": _Reader.fill,
 }
 

@@ -1,8 +1,8 @@
 """Reductions and scans of tiles.
 
-Sums, maxima and minima of fragments are operations of the compiler. Everything else is made of those and of loops:
-operands that are no whole fragments are copied to fragments and back; combinations of bits, places of extremes and
-scans are loops over elements.
+Sums, maxima and minima of fragments, and scans of them, are operations of the compiler. Everything else is made of
+those and of loops: operands that are no whole fragments are copied to fragments and back; combinations of bits, places
+of extremes, and scans of what does not fit in registers, are loops over elements.
 """
 
 from __future__ import annotations
@@ -253,9 +253,14 @@ def _check_reduction(source: _Box, target: _Box, kind: str, dim: int) -> int:
     return dim
 
 
+def _is_fragment(box: _Box) -> bool:
+    """Returns whether a box is a whole fragment."""
+    return box.buffer.space == "fragment" and box.is_whole and not box.buffer.is_view
+
+
 def _as_fragment(box: _Box) -> Buffer:
     """Returns the whole fragment that a box is, or a copy of it in one."""
-    if box.buffer.space == "fragment" and box.is_whole and not box.buffer.is_view:
+    if _is_fragment(box):
         return box.buffer
     made = alloc(box.shape or (1,), box.dtype, "fragment")
     tile.copy(box.region, made)
@@ -267,12 +272,7 @@ def _reduce_fragment(source: _Box, target: _Box, kind: Any, dim: int, clear: boo
     if skips_nan:
         tile_read = _numbers(tile_read, kind, alloc(tile_read.shape, tile_read.dtype, "fragment"))
     kept = tuple(e for d, e in enumerate(source.shape) if d != dim)
-    is_direct = (
-        target.buffer.space == "fragment"
-        and target.is_whole
-        and not target.buffer.is_view
-        and tuple(target.buffer.shape) in (kept, kept or (1,))
-    )
+    is_direct = _is_fragment(target) and tuple(target.buffer.shape) in (kept, kept or (1,))
     written = target.buffer if is_direct else alloc(kept or (1,), target.dtype, "fragment")
     if not is_direct and not clear:
         _move(target, written, dim, outward=False)
@@ -556,8 +556,8 @@ def _quantify(box: _Box, op: str, start: bool) -> Any:
 
 # Scans ---------------------------------------------------------------------------------------------------------------
 
-_FEW = 32
-"""With so many rows or fewer, and more elements in each, the elements of a row may be spread over the block."""
+_MOST_REGISTERS = {"shared": 128, "fragment": 512}
+"""A tile of which a thread has more is scanned where it is, each row by one thread."""
 
 
 def cumsum(
@@ -607,21 +607,27 @@ def _scan(name: str, op: str, src: Any, dst: Any, dim: int, reverse: bool, annot
             f"`{name}` does not work on `{source.dtype}`: copy it to another type", location=current().here()
         )
     dim = _dimension(dim, source, name)
-    rows = 1
-    for d, extent in enumerate(source.shape):
-        rows *= extent if d != dim else 1
-    if "local" in (source.buffer.space, target.buffer.space):
+    spaces = {source.buffer.space, target.buffer.space}
+    registers = math.prod(source.shape) * max(1, source.dtype.bits // 32) / opened_kernel(f"`{name}`").num_threads
+    if "local" in spaces:
         _scan_rows(op, source, target, dim, reverse, in_parallel=False)
-    elif _is_scanned_by_doubling(rows, source.shape[dim], opened_kernel(f"`{name}`").num_threads):
-        _scan_by_doubling(op, source, target, dim, reverse)
-    else:
+    elif registers > min(_MOST_REGISTERS[space] for space in spaces):
         _scan_rows(op, source, target, dim, reverse, in_parallel=True)
+    else:
+        _scan_fragment(op, source, target, dim, reverse)
 
 
-def _is_scanned_by_doubling(rows: int, length: int, threads: int) -> bool:
-    """Returns whether a thread has fewer steps if the elements of a row are spread over the block."""
-    rounds = (length - 1).bit_length()
-    return rows <= _FEW < length and -(-rows * length // threads) * rounds < -(-rows // threads) * length
+def _scan_fragment(op: str, source: _Box, target: _Box, dim: int, reverse: bool) -> None:
+    kind: Any = "sum" if op == "add" else "umax" if source.dtype.kind == "uint" else "max"
+    read = _as_fragment(source)
+    is_own = read is not source.buffer
+    if _is_fragment(target):
+        written = target.buffer
+    else:
+        written = read if is_own else alloc(target.shape, target.dtype, "fragment")
+    _ops.scan(read.value, written.value, kind=kind, dim=dim, reverse=reverse)
+    if written is not target.buffer:
+        tile.copy(written, target.region)
 
 
 def _scan_rows(op: str, source: _Box, target: _Box, dim: int, reverse: bool, *, in_parallel: bool) -> None:
@@ -649,29 +655,3 @@ def _neutral(op: str, dtype: DType) -> Any:
     if dtype.is_float:
         return -math.inf
     return least(dtype)
-
-
-def _scan_by_doubling(op: str, source: _Box, target: _Box, dim: int, reverse: bool) -> None:
-    """Each element is an iteration's own, in as many rounds as the length has bits."""
-    wide = _wide(source.dtype)
-    length = source.shape[dim]
-    tiles = [alloc(source.shape, wide, "shared") for _ in range(2)]
-    with Parallel(*source.shape) as loop:
-        position = as_tuple(loop)
-        tiles[0][position] = source.get(position)
-    distance = 1
-    while distance < length:
-        with Parallel(*source.shape) as loop:
-            position = as_tuple(loop)
-            place = position[dim]
-            other = binary("add", place, distance) if reverse else binary("sub", place, distance)
-            is_there = binary("lt", other, length) if reverse else binary("ge", other, 0)
-            inside = binary("min", other, length - 1) if reverse else binary("max", other, 0)
-            before = tiles[0][(*position[:dim], inside, *position[dim + 1 :])]
-            combined = binary(op, before, tiles[0][position])
-            tiles[1][position] = select(is_there, combined, tiles[0][position])
-        tiles.reverse()
-        distance *= 2
-    with Parallel(*source.shape) as loop:
-        position = as_tuple(loop)
-        target.set(position, cast(tiles[0][position], target.dtype))

@@ -1140,6 +1140,55 @@ func.func @reduce_of_signed_truth(%s: memref<8x16xi1, #tl.fragment>, %t: memref<
 // -----
 
 //===----------------------------------------------------------------------===//
+// tl.scan
+//===----------------------------------------------------------------------===//
+
+// C1
+func.func @scan_of_no_dimension(%s: memref<8x16xf32, #tl.fragment>) {
+  // expected-error @below {{'tl.scan' op expects a dimension below 2, got 2}}
+  tl.scan sum %s to %s dim(2) : memref<8x16xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C2
+func.func @scan_in_shared_memory(%s: memref<8xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{expects fragments, got `'memref<8xf32, #gpu.address_space<workgroup>>'`}}
+  tl.scan sum %s to %s dim(0) : memref<8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+// C3
+func.func @scan_of_truths(%s: memref<8xi1, #tl.fragment>) {
+  // expected-error @below {{expects a float or an integer wider than `i1`, got `'i1'`}}
+  tl.scan sum %s to %s dim(0) : memref<8xi1, #tl.fragment>
+  return
+}
+
+// -----
+
+// C4
+func.func @scan_of_absolute_values(%s: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects `sum`, `max` or `min`, and `umax` and `umin` for integers, got `absmax` of `'f32'`}}
+  tl.scan absmax %s to %s dim(0) : memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+// C4
+func.func @scan_of_unsigned_floats(%s: memref<8xf32, #tl.fragment>) {
+  // expected-error @below {{expects `sum`, `max` or `min`, and `umax` and `umin` for integers, got `umax` of `'f32'`}}
+  tl.scan umax %s to %s dim(0) : memref<8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
 // tl.parallel, tl.pipelined
 //===----------------------------------------------------------------------===//
 

@@ -261,6 +261,20 @@ func.func @reductions() {
   return
 }
 
+// CHECK-LABEL: func.func @scans(
+// CHECK-SAME:    %[[S:.+]]: memref<128x64xf32, #tl.fragment>, %[[T:.+]]: memref<128x64xf32, #tl.fragment>, %[[N:.+]]: memref<8xi8
+func.func @scans(%s: memref<128x64xf32, #tl.fragment>, %t: memref<128x64xf32, #tl.fragment>, %n: memref<8xi8, #tl.fragment>) {
+  // CHECK: %[[W:.+]] = tl.alloc
+  %w = tl.alloc : memref<4x64xf32, #gpu.address_space<workgroup>>
+  // CHECK: tl.scan sum %[[S]] to %[[S]] dim(1) : memref<128x64xf32, #tl.fragment>
+  tl.scan sum %s to %s dim(1) : memref<128x64xf32, #tl.fragment>
+  // CHECK: tl.scan max %[[S]] to %[[T]] dim(0) reverse workspace(%[[W]] : memref<4x64xf32, #gpu.address_space<workgroup>>) :
+  tl.scan max %s to %t dim(0) reverse workspace(%w : memref<4x64xf32, #gpu.address_space<workgroup>>) : memref<128x64xf32, #tl.fragment>
+  // CHECK: tl.scan umax %[[N]] to %[[N]] dim(0) : memref<8xi8, #tl.fragment>
+  tl.scan umax %n to %n dim(0) : memref<8xi8, #tl.fragment>
+  return
+}
+
 // CHECK-LABEL: func.func @parallel(
 // CHECK-SAME:      %[[A:[^:]+]]: memref<128x64xf32>
 func.func @parallel(%A: memref<128x64xf32>) {

@@ -887,8 +887,12 @@ class _KernelDrawing:
     def _scan(self, body: list[Stmt], scope: Scope, depth: int) -> None:
         e = self._e
         known = [b for b in self._buffers if b.space in ("shared", "fragment") and not b.dtype.startswith("float8")]
-        source = e.pick(known) if known else None
-        if source is None or source.dtype in ("bool", *PACKED):
+        if e.chance(0.3):  # rows of more elements than one warp has
+            shape = e.pick(((200,), (512,), (2, 300), (300, 3), (2, 130, 2)))
+            source = self._alloc(shape, e.dtype(), e.pick(("shared", "fragment")))
+        else:
+            source = e.pick(known) if known else None
+        if source is None or source.dtype in ("bool", *PACKED) or source.dtype.startswith("float8"):
             return
         self._require(body, source, scope)
         kind = "cummax" if is_float(source.dtype) else e.pick(("cumsum", "cummax"))

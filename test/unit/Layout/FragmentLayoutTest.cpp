@@ -613,6 +613,75 @@ TEST(FragmentLayoutReduction, OddStepsMeetInMemory) {
 }
 
 //===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+using Kind = ScanDigit::Kind;
+
+TEST(FragmentLayoutScan, DigitsAreSortedByTheirSteps) {
+  // Two values, four lanes, more values, two warps.
+  FragmentLayout layout({8, 64}, {{4, 2}, {8, 64}, {2, 32}}, {{2, 1}, {4, 8}});
+  SmallVector<ScanDigit> digits = getScanDigits(layout, 1);
+  EXPECT_EQ(digits, SmallVector<ScanDigit>({{Kind::Value, 2, 1, 1},
+                                            {Kind::Lane, 4, 2, 1},
+                                            {Kind::Value, 4, 8, 1},
+                                            {Kind::Group, 2, 32, 32}}));
+  EXPECT_EQ(countGroups(digits), 2);
+  EXPECT_TRUE(meetsOnce(digits));
+}
+
+TEST(FragmentLayoutScan, ValuesBehindGroupsMeetAgain) {
+  FragmentLayout layout({8, 64}, {{4, 2}, {8, 64}, {2, 8}}, {{2, 1}, {4, 16}});
+  EXPECT_FALSE(meetsOnce(getScanDigits(layout, 1)));
+}
+
+TEST(FragmentLayoutScan, RowsLieOverWarpsWhereTheseAreMore) {
+  EXPECT_EQ(getScanLayout({1, 64}, 1, 256, 4),
+            FragmentLayout({1, 64}, {{16, 4}, {16, 0}}, {{4, 1}}));
+  EXPECT_EQ(getScanLayout({1, 1024}, 1, 256, 4),
+            FragmentLayout({1, 1024}, {{256, 4}}, {{4, 1}}));
+  EXPECT_EQ(
+      getScanLayout({8, 1024}, 1, 256, 4),
+      FragmentLayout({8, 1024}, {{32, 4}, {8, 1024}}, {{4, 1}, {8, 128}}));
+}
+
+TEST(FragmentLayoutScan, ColumnsLieInThreads) {
+  EXPECT_EQ(getScanLayout({16, 128}, 0, 128, 4),
+            FragmentLayout({16, 128}, {{128, 1}}, {{16, 128}}));
+  EXPECT_EQ(getScanLayout({64, 16}, 0, 128, 4),
+            FragmentLayout({64, 16}, {{16, 1}, {8, 128}}, {{8, 16}}));
+}
+
+TEST(FragmentLayoutScan, AnyTileMeetsOnce) {
+  for (int64_t threads : {1, 7, 32, 33, 48, 64, 96, 256})
+    for (SmallVector<int64_t> shape :
+         std::initializer_list<SmallVector<int64_t>>{{1},
+                                                     {5},
+                                                     {300},
+                                                     {1, 64},
+                                                     {3, 33},
+                                                     {40, 12},
+                                                     {2, 3, 20},
+                                                     {6, 1, 9}})
+      for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim)
+        for (int64_t width : {1, 4}) {
+          FragmentLayout layout = getScanLayout(shape, dim, threads, width);
+          expectHoldsTile(layout);
+          EXPECT_EQ(layout.numThreads(), threads);
+          for (auto [held, extent] : zip_equal(layout.getShape(), shape))
+            EXPECT_GE(held, extent) << layout.str();
+          SmallVector<ScanDigit> digits = getScanDigits(layout, dim);
+          EXPECT_TRUE(meetsOnce(digits)) << layout.str();
+          int64_t places = 1;
+          for (const ScanDigit &digit : digits) {
+            EXPECT_EQ(digit.step, places) << layout.str();
+            places *= digit.extent;
+          }
+          EXPECT_EQ(places, layout.getShape()[dim]) << layout.str();
+        }
+}
+
+//===----------------------------------------------------------------------===//
 // Verifier
 //===----------------------------------------------------------------------===//
 

@@ -23,6 +23,7 @@ class DialectRegistry;
 } // namespace mlir
 
 namespace tl {
+class ScanOp;
 class ThreadLowering;
 } // namespace tl
 
@@ -71,6 +72,11 @@ public:
     return fragmentNumbers.try_emplace(fragment, fragmentNumbers.size())
         .first->second;
   }
+
+  /// What the lane that `mode` and `lane`, an i32, name has in place of
+  /// `value`, a number, for each lane of a warp that is whole.
+  mlir::Value shuffle(mlir::Value value, mlir::Value lane,
+                      mlir::gpu::ShuffleMode mode);
 
   /// A place for one vector, which becomes an SSA value.
   mlir::Value createSlot(mlir::Location place, mlir::VectorType type);
@@ -200,9 +206,10 @@ mlir::LogicalResult lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering);
 mlir::LogicalResult lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering);
 mlir::LogicalResult lowerFmaGemm(GemmOp gemm, ThreadLowering &lowering);
 
-/// Lower copies and reductions.
+/// Lower copies, reductions and scans.
 mlir::LogicalResult lowerCopy(CopyOp copy, ThreadLowering &lowering);
 mlir::LogicalResult lowerReduce(ReduceOp reduce, ThreadLowering &lowering);
+mlir::LogicalResult lowerScan(ScanOp scan, ThreadLowering &lowering);
 
 /// The type that elements have in memory: i1 takes a byte.
 mlir::Type getStorageType(mlir::Type element);

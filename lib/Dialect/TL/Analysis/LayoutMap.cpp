@@ -8,7 +8,9 @@
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 
 #include "tl/Dialect/TL/Analysis/RowAccesses.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
+#include "tl/Layout/FragmentRelations.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -82,6 +84,14 @@ static int64_t fillWarp(int64_t row, int64_t width, Type element) {
          width * element.getIntOrFloatBitWidth() > 32)
     width /= 2;
   return width;
+}
+
+FragmentLayout tl::getScanLayout(ScanOp scan) {
+  ArrayRef<int64_t> shape =
+      cast<MemRefType>(scan.getSource().getType()).getShape();
+  RowUses uses = getRowUses(scan.getSource());
+  return layout::getScanLayout(shape, scan.getDim(), getThreads(scan).count,
+                               getVectorWidth(shape, uses.element));
 }
 
 /// A row that a warp holds is reduced without a barrier; other warps hold

@@ -9,6 +9,7 @@
 #include "tl/Dialect/TL/Analysis/FragmentAccess.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/RowAccesses.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
@@ -212,6 +213,18 @@ void tl::extendLayouts(Operation *op, LayoutMap &layouts) {
 
 namespace {
 
+/// Sources and targets of scans lie alike.
+struct ScanModel : LayoutOpInterface::ExternalModel<ScanModel, ScanOp> {
+  LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
+    auto scan = cast<ScanOp>(op);
+    if (const FragmentLayout *layout = layouts.get(scan.getSource()))
+      layouts.set(scan.getTarget(), FragmentLayout(*layout));
+    else if (const FragmentLayout *layout = layouts.get(scan.getTarget()))
+      layouts.set(scan.getSource(), FragmentLayout(*layout));
+    return success();
+  }
+};
+
 struct CopyModel : LayoutOpInterface::ExternalModel<CopyModel, CopyOp> {
   LogicalResult inferLayouts(Operation *op, LayoutMap &layouts) const {
     auto copy = cast<CopyOp>(op);
@@ -259,6 +272,7 @@ void tl::registerLayoutModels(DialectRegistry &registry) {
     ParallelOp::attachInterface<ParallelModel>(*context);
     ReduceOp::attachInterface<ReduceModel>(*context);
     CopyOp::attachInterface<CopyModel>(*context);
+    ScanOp::attachInterface<ScanModel>(*context);
     ShuffleOp::attachInterface<ExchangeModel<ShuffleOp>>(*context);
     VoteOp::attachInterface<ExchangeModel<VoteOp>>(*context);
   });

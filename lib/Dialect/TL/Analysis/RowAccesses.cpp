@@ -1,11 +1,13 @@
 //===- RowAccesses.cpp - How rows of tiles meet memory --------------------===//
 //
 // See RowAccesses.h. Fragments lie alike if a loop touches both by the same
-// last index over equal extents, or one is copied to the other.
+// last index over equal extents, or one is copied, or scanned, to the other.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tl/Dialect/TL/Analysis/RowAccesses.h"
+
+#include "tl/Dialect/TL/IR/Scans.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -107,6 +109,11 @@ private:
       bool isAlong = dim == getType(fragment).getRank() - 1;
       if (reduce.getSource() == fragment)
         (isAlong ? uses.isReduced : uses.isReducedAcross) = true;
+      return;
+    }
+    if (auto scan = dyn_cast<ScanOp>(user)) {
+      family.insert(scan.getSource());
+      family.insert(scan.getTarget());
       return;
     }
     if (auto load = dyn_cast<LoadOp>(user))

@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace tl;
 
 /// The integer that the others are at least, or at most, as big as.
-static APInt getNeutralInteger(ReduceOp reduce, unsigned width) {
-  switch (reduce.getKind()) {
+static APInt getNeutralInteger(ReduceKind kind, unsigned width) {
+  switch (kind) {
   case ReduceKind::Max:
   // The absolute value of the least integer is itself.
   case ReduceKind::AbsMax:
@@ -33,13 +33,12 @@ static APInt getNeutralInteger(ReduceOp reduce, unsigned width) {
   llvm_unreachable("all kinds are handled");
 }
 
-TypedAttr tl::getNeutralElement(ReduceOp reduce, Type type) {
+TypedAttr tl::getNeutralElement(ReduceKind kind, Type type) {
   Builder builder(type.getContext());
-  ReduceKind kind = reduce.getKind();
   auto floatType = dyn_cast<FloatType>(type);
   if (!floatType)
     return builder.getIntegerAttr(
-        type, getNeutralInteger(reduce, type.getIntOrFloatBitWidth()));
+        type, getNeutralInteger(kind, type.getIntOrFloatBitWidth()));
   // The negative zero, so that a sum of negative zeros is one.
   if (kind == ReduceKind::Sum)
     return builder.getFloatAttr(type,
@@ -56,9 +55,8 @@ static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-Value tl::emitContribution(OpBuilder &builder, Location loc, ReduceOp reduce,
+Value tl::emitContribution(OpBuilder &builder, Location loc, ReduceKind kind,
                            Value value) {
-  ReduceKind kind = reduce.getKind();
   if (kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax)
     return value;
   if (isFloat(value))
@@ -66,17 +64,16 @@ Value tl::emitContribution(OpBuilder &builder, Location loc, ReduceOp reduce,
   return math::AbsIOp::create(builder, loc, value);
 }
 
-Value tl::emitResult(OpBuilder &builder, Location loc, ReduceOp reduce,
+Value tl::emitResult(OpBuilder &builder, Location loc, ReduceKind kind,
                      Value value, Type to) {
-  ReduceKind kind = reduce.getKind();
   bool isHeld = kind != ReduceKind::Sum && kind != ReduceKind::AbsSum;
   return isHeld && isFloat(value) ? convertHeldElement(builder, loc, value, to)
                                   : convertElement(builder, loc, value, to);
 }
 
-Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceOp reduce,
+Value tl::emitCombine(OpBuilder &builder, Location loc, ReduceKind kind,
                       Value a, Value b) {
-  switch (reduce.getKind()) {
+  switch (kind) {
   case ReduceKind::Sum:
   case ReduceKind::AbsSum:
     if (isFloat(a))

@@ -9,6 +9,7 @@
 
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -362,20 +363,30 @@ void GemmOp::getEvents(SmallVectorImpl<Event> &events) {
   events.push_back(std::move(wait));
 }
 
+/// Groups of threads write their parts of a result to `workspace` (may be
+/// null), meet, and read those of the others.
+static void meetIn(Value workspace, SmallVectorImpl<Event> &events) {
+  if (!workspace)
+    return;
+  Footprint whole = getWholeFootprint(cast<MemRefType>(workspace.getType()));
+  events.push_back(
+      Access{.buffer = workspace, .writes = true, .footprint = whole});
+  events.push_back(Sync{.kind = Sync::Kind::Barrier});
+  events.push_back(Access{.buffer = workspace, .footprint = whole});
+}
+
 void ReduceOp::getEvents(SmallVectorImpl<Event> &events) {
   events.push_back(Access{.buffer = getSource()});
   if (getAccumulate())
     events.push_back(Access{.buffer = getTarget()});
   events.push_back(Access{.buffer = getTarget(), .writes = true});
-  if (!getWorkspace())
-    return;
-  // Warps write their parts, meet, and read those of the others.
-  auto type = cast<MemRefType>(getWorkspace().getType());
-  Footprint whole = getWholeFootprint(type);
-  events.push_back(
-      Access{.buffer = getWorkspace(), .writes = true, .footprint = whole});
-  events.push_back(Sync{.kind = Sync::Kind::Barrier});
-  events.push_back(Access{.buffer = getWorkspace(), .footprint = whole});
+  meetIn(getWorkspace(), events);
+}
+
+void ScanOp::getEvents(SmallVectorImpl<Event> &events) {
+  events.push_back(Access{.buffer = getSource()});
+  events.push_back(Access{.buffer = getTarget(), .writes = true});
+  meetIn(getWorkspace(), events);
 }
 
 //===----------------------------------------------------------------------===//

@@ -153,8 +153,9 @@ LogicalResult GemmOp::emitScalarLoops(OpBuilder &builder) {
 /// Combines elements in any order, which is nobody's promise: hence `reassoc`.
 static Value combine(OpBuilder &builder, Location loc, ReduceOp reduce,
                      Value value, Value element) {
-  Value result = emitCombine(builder, loc, reduce, value,
-                             emitContribution(builder, loc, reduce, element));
+  Value result =
+      emitCombine(builder, loc, reduce.getKind(), value,
+                  emitContribution(builder, loc, reduce.getKind(), element));
   if (auto sum = result.getDefiningOp<arith::AddFOp>())
     sum.setFastmath(arith::FastMathFlags::reassoc);
   return result;
@@ -188,7 +189,7 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
   };
   if (!getAccumulate()) {
     Value initial = arith::ConstantOp::create(
-        builder, loc, getNeutralElement(*this, combined));
+        builder, loc, getNeutralElement(getKind(), combined));
     emitNest(builder, loc, target.getShape(),
              [&](OpBuilder &b, ValueRange indices) {
                StoreOp::create(b, loc, initial, sums, indices);
@@ -214,7 +215,7 @@ LogicalResult ReduceOp::emitScalarLoops(OpBuilder &builder) {
            });
   if (combined != stored)
     copyAll(sums, getTarget(), [&](OpBuilder &b, Value value) {
-      return emitResult(b, loc, *this, value, stored);
+      return emitResult(b, loc, getKind(), value, stored);
     });
   return success();
 }

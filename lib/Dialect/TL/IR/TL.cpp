@@ -11,6 +11,7 @@
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Prints.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,6 +88,10 @@ void TLDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "tl/Dialect/TL/IR/Roles.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tl/Dialect/TL/IR/Scans.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -29,6 +29,7 @@
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
 #include "tl/Dialect/TL/IR/ScalarLoops.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -252,7 +253,7 @@ std::optional<Question> KernelChecks::examine(Operation *op) {
   } else if (Value divisor = getDivisor(op)) {
     if (isNeverZero(ranges, divisor))
       return std::nullopt;
-  } else if (!isa<FillOp, GemmOp, ReduceOp, ShuffleOp, VoteOp>(op)) {
+  } else if (!isa<FillOp, GemmOp, ReduceOp, ScanOp, ShuffleOp, VoteOp>(op)) {
     return std::nullopt;
   }
   return question;
@@ -279,12 +280,15 @@ void KernelChecks::answer(Question &question) {
                   gemm.getPlace(ofB), gemm.getOperandShape(ofB));
         askTile(before, question, gemm.getAcc());
       })
-      .Case<ReduceOp, ShuffleOp, VoteOp>([&](Operation *) {
+      .Case<ReduceOp, ScanOp, ShuffleOp, VoteOp>([&](Operation *) {
         for (Value view : getReadBuffers(op))
           askTile(before, question, view);
         if (auto reduce = dyn_cast<ReduceOp>(op))
           noteTile(after, question, reduce.getTarget(), {},
                    getType(reduce.getTarget()).getShape());
+        if (auto scan = dyn_cast<ScanOp>(op))
+          noteTile(after, question, scan.getTarget(), {},
+                   getType(scan.getTarget()).getShape());
         if (auto shuffle = dyn_cast<ShuffleOp>(op))
           noteTile(after, question, shuffle.getTarget(), {},
                    getType(shuffle.getTarget()).getShape());

@@ -1,11 +1,11 @@
-//===- AddWorkspaces.cpp - Shared memory for reductions -------------------===//
+//===- AddWorkspaces.cpp - Shared memory for reductions and scans ---------===//
 //
 // Threads of different warps, and lanes that shuffles do not reach, exchange
 // their parts of a result in shared memory: a row for each of those that meet
 // there, with a place for each result. Parts are kept in the type that they are
 // combined in, so that a result is rounded once.
 //
-// Sound because each reduction gets memory that nothing else names, and says
+// Sound because each of these ops gets memory that nothing else names, and says
 // by its events when it touches that: so tl-plan-shared-memory lets it share
 // bytes, tl-insert-sync puts it in order, and tl-verify-sync proves the order.
 //
@@ -13,6 +13,7 @@
 
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Convert.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #include "tl/Layout/FragmentRelations.h"
@@ -28,28 +29,46 @@ using namespace mlir;
 using namespace tl;
 using layout::FragmentLayout;
 
-static void addWorkspace(ReduceOp reduce) {
-  FragmentLayout source = toLayout(cast<FragmentLayoutAttr>(
-      reduce.getSource().getDefiningOp<AllocOp>().getLayoutAttr()));
-  int64_t groups =
-      layout::getReductionSteps(source, reduce.getDim()).countGroups();
-  if (groups == 1 || reduce.getWorkspace())
+static FragmentLayout getLayout(Value fragment) {
+  return toLayout(cast<FragmentLayoutAttr>(
+      fragment.getDefiningOp<AllocOp>().getLayoutAttr()));
+}
+
+/// Gives `op`, which combines elements of `source` along `dim`, memory for what
+/// `groups` groups have of each result, if there are several.
+template <typename Op>
+static void addWorkspace(Op op, const FragmentLayout &source, int64_t dim,
+                         int64_t groups) {
+  if (groups == 1 || op.getWorkspace())
     return;
-  auto kernel = reduce->getParentOfType<gpu::GPUFuncOp>();
+  auto kernel = op->template getParentOfType<gpu::GPUFuncOp>();
   int64_t results =
-      llvm::product_of(source.project(reduce.getDim()).getShape(), int64_t(1));
-  auto space = gpu::AddressSpaceAttr::get(reduce.getContext(),
-                                          gpu::AddressSpace::Workgroup);
+      llvm::product_of(source.project(dim).getShape(), int64_t(1));
+  auto space =
+      gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
   auto type = MemRefType::get(
       {groups, results},
       getReductionType(
-          cast<MemRefType>(reduce.getTarget().getType()).getElementType()),
+          cast<MemRefType>(op.getTarget().getType()).getElementType()),
       MemRefLayoutAttrInterface(), space);
-  auto layout = SharedLayoutAttr::get(reduce.getContext(), 0, results);
+  auto layout = SharedLayoutAttr::get(op.getContext(), 0, results);
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  reduce.getWorkspaceMutable().assign(AllocOp::create(builder, reduce.getLoc(),
-                                                      type, layout,
-                                                      /*offset=*/nullptr));
+  op.getWorkspaceMutable().assign(
+      AllocOp::create(builder, op.getLoc(), type, layout, /*offset=*/nullptr));
+}
+
+static void addWorkspaces(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    FragmentLayout source = getLayout(reduce.getSource());
+    addWorkspace(
+        reduce, source, reduce.getDim(),
+        layout::getReductionSteps(source, reduce.getDim()).countGroups());
+  } else if (auto scan = dyn_cast<ScanOp>(op)) {
+    FragmentLayout source = getLayout(scan.getSource());
+    addWorkspace(
+        scan, source, scan.getDim(),
+        layout::countGroups(layout::getScanDigits(source, scan.getDim())));
+  }
 }
 
 namespace {
@@ -58,7 +77,7 @@ struct AddWorkspacesPass : tl::impl::AddWorkspacesPassBase<AddWorkspacesPass> {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (failed(requireLayouts(kernel)))
         return signalPassFailure();
-      kernel.walk(addWorkspace);
+      kernel.walk(addWorkspaces);
     }
   }
 };

@@ -24,6 +24,7 @@
 
 #include "tl/Dialect/TL/Analysis/Effects.h"
 #include "tl/Dialect/TL/IR/LaunchBounds.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -65,7 +66,7 @@ static bool isOfTheBlock(Operation *op) {
           scf::SCFDialect>(op->getDialect()))
     return true;
   return isa<CopyOp, FillOp, GemmOp, LoadOp, ParallelOp, PipelinedOp, ReduceOp,
-             SlotOp, StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp,
+             ScanOp, SlotOp, StoreOp, YieldOp, gpu::BarrierOp, gpu::BlockIdOp,
              gpu::GridDimOp, gpu::ThreadIdOp>(op);
 }
 

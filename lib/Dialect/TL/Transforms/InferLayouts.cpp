@@ -20,6 +20,7 @@
 #include "tl/Dialect/TL/Analysis/LoopTraffic.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/RowAccesses.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 #include "tl/Layout/FragmentRelations.h"
@@ -159,7 +160,7 @@ private:
       auto alloc = fragment.getDefiningOp<AllocOp>();
       bool isFree = !layouts.get(fragment) &&
                     llvm::none_of(fragment.getUsers(), [](Operation *user) {
-                      return isa<GemmOp, ReduceOp>(user);
+                      return isa<GemmOp, ReduceOp, ScanOp>(user);
                     });
       if (alloc && isFree)
         placeLines(alloc, chosen);
@@ -215,10 +216,25 @@ private:
         .wasInterrupted();
   }
 
+  /// Gives the layout that suits it to what a scan goes over, before anything
+  /// takes the default layout; false if there is none left.
+  bool seedScan() {
+    return kernel
+        .walk([&](ScanOp scan) {
+          if (layouts.get(scan.getSource()))
+            return WalkResult::advance();
+          layouts.set(scan.getSource(), getScanLayout(scan));
+          return WalkResult::interrupt();
+        })
+        .wasInterrupted();
+  }
+
   /// Gives the default layout to what says most about the others: most
   /// dimensions, then most elements; a fragment before a loop, then the first.
   /// False if everything has a layout.
   bool seed() {
+    if (seedScan())
+      return true;
     using Weight = std::pair<int64_t, int64_t>;
     auto weigh = [](ArrayRef<int64_t> shape) {
       return Weight(shape.size(), llvm::product_of(shape, int64_t(1)));

@@ -13,6 +13,7 @@
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Locations.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -382,6 +383,7 @@ static std::optional<int64_t> getWork(Operation *op) {
       .Case([&](FillOp op) { return count(op.getTarget()); })
       .Case([&](GemmOp op) { return count(op.getAcc()); })
       .Case([&](ReduceOp op) { return count(op.getSource()); })
+      .Case([&](ScanOp op) { return count(op.getSource()); })
       .Default(std::nullopt);
 }
 

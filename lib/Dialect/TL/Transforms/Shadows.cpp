@@ -16,6 +16,7 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Locations.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,6 +44,8 @@ SmallVector<Value, 3> tl::getReadBuffers(Operation *op) {
       read.push_back(reduce.getTarget());
     return read;
   }
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return {scan.getSource()};
   if (auto shuffle = dyn_cast<ShuffleOp>(op))
     return {shuffle.getSource(), shuffle.getLanes()};
   if (auto vote = dyn_cast<VoteOp>(op))
@@ -75,6 +78,8 @@ static Operation *getWholeWrite(Operation *op, Value buffer, Value &from) {
     return fill.getTarget() == buffer ? op : nullptr;
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getTarget() == buffer ? op : nullptr;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return scan.getTarget() == buffer ? op : nullptr;
   if (auto shuffle = dyn_cast<ShuffleOp>(op))
     return shuffle.getTarget() == buffer ? op : nullptr;
   if (auto vote = dyn_cast<VoteOp>(op))

@@ -7,9 +7,9 @@
 // is copied to a tile there before the op, and back after it if the op wrote.
 //
 //   parallel loop, part of a fragment copied: the op uses the tile itself;
-//   gemm, reduction: a second fragment, in the layout that it needs, is filled
-//   from the tile;
-//   gemm without a form that reads the fragment: it reads the tile.
+//   gemm, reduction, scan: a second fragment, in the layout that it needs, is
+//   filled from the tile; gemm without a form that reads the fragment: it reads
+//   the tile.
 //
 // Sound because all of it is copies of whole tiles between statements that are
 // executed in order by the whole block. A fragment that the op only writes, and
@@ -33,9 +33,11 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
+#include "tl/Layout/FragmentRelations.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
@@ -74,7 +76,7 @@ public:
   void run() {
     SmallVector<Operation *> ops;
     kernel.walk([&](Operation *op) {
-      if (isa<ParallelOp, CopyOp, GemmOp, ReduceOp>(op))
+      if (isa<ParallelOp, CopyOp, GemmOp, ReduceOp, ScanOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -88,6 +90,8 @@ public:
         stageGemm(gemm);
       else if (auto reduce = dyn_cast<ReduceOp>(op))
         stageReduction(reduce);
+      else if (auto scan = dyn_cast<ScanOp>(op))
+        stageScan(scan);
     }
   }
 
@@ -309,7 +313,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Gemms and reductions
+  // Gemms, reductions and scans
   //===--------------------------------------------------------------------===//
 
   void stageGemm(GemmOp gemm) {
@@ -373,6 +377,30 @@ private:
       copyAll(own, target);
     else
       convert(own, target);
+  }
+
+  void stageScan(ScanOp scan) {
+    Value source = scan.getSource(), target = scan.getTarget(), own;
+    FragmentLayout needed = getLayout(source);
+    if (!layout::meetsOnce(layout::getScanDigits(needed, scan.getDim()))) {
+      explain(scan, "groups of threads have places between each other's");
+      needed = getScanLayout(scan);
+      own = makeFragment(source, needed);
+      convert(source, own);
+      scan.getSourceMutable().assign(own);
+    }
+    if (getLayout(target) == needed)
+      return;
+    if (!own)
+      own = makeFragment(target, needed);
+    scan.getTargetMutable().assign(own);
+    builder.setInsertionPointAfter(scan);
+    if (canCopyInRegisters(needed, getLayout(target))) {
+      copyAll(own, target);
+    } else {
+      explain(scan, "the result of the scan lies otherwise");
+      convert(own, target);
+    }
   }
 
   gpu::GPUFuncOp kernel;

@@ -34,6 +34,7 @@
 #include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/Target.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -77,7 +78,8 @@ static bool canStart(CopyOp copy) {
 static bool mayComeBefore(CopyOp copy, Operation *op) {
   if (op->getNumRegions() == 0 && isMemoryEffectFree(op))
     return true;
-  if (!isa<CopyOp, FillOp, GemmOp, ReduceOp, ParallelOp, LoadOp, AllocOp>(op))
+  if (!isa<CopyOp, FillOp, GemmOp, ReduceOp, ScanOp, ParallelOp, LoadOp,
+           AllocOp>(op))
     return false;
   SmallVector<Value> sources = {getBuffer(copy.getSource())};
   for (Value table : copy.getTables())

@@ -26,6 +26,7 @@
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/CopyTile.h"
+#include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -157,6 +158,22 @@ static LogicalResult verifyReduction(ReduceOp reduce) {
   return success();
 }
 
+static LogicalResult verifyScan(ScanOp scan) {
+  FragmentLayout layout = getLayout(scan.getSource());
+  if (getLayout(scan.getTarget()) != layout)
+    return scan.emitOpError("has a target that does not lie as its source");
+  SmallVector<layout::ScanDigit> digits =
+      layout::getScanDigits(layout, scan.getDim());
+  if (!layout::meetsOnce(digits))
+    return scan.emitOpError("has groups of threads whose places are no "
+                            "neighbours");
+  int64_t groups = layout::countGroups(digits);
+  if (groups > 1 && !scan.getWorkspace())
+    return scan.emitOpError("has no workspace for ")
+           << groups << " groups of threads: run `tl-add-workspaces` first";
+  return success();
+}
+
 /// What threads give each other lies in the thread that it belongs to.
 static LogicalResult verifyExchange(Operation *op) {
   int64_t numThreads = getThreads(op).count;
@@ -187,6 +204,7 @@ static LogicalResult verifyKernel(gpu::GPUFuncOp kernel) {
                                .Case<CopyOp>(verifyCopy)
                                .Case<GemmOp>(verifyGemm)
                                .Case<ReduceOp>(verifyReduction)
+                               .Case<ScanOp>(verifyScan)
                                .Case<ShuffleOp, VoteOp>(verifyExchange)
                                .Default([](Operation *) { return success(); });
     return failed(result) ? WalkResult::interrupt() : WalkResult::advance();

@@ -40,4 +40,22 @@ gpu.module @reductions attributes {tl.target = #tl.target<chip = "sm_80">} {
     tl.reduce sum %f to %r dim(0) : memref<1024xf16, #tl.fragment> to memref<f16, #tl.fragment>
     gpu.return
   }
+
+  // A scan over groups of threads gets what each of them has in all; one inside of
+  // warps needs none.
+  // CHECK-LABEL: gpu.func @scans
+  // CHECK-DAG:     %[[W:.+]] = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) : memref<4x1xf32, #gpu.address_space<workgroup>>
+  // CHECK-DAG:     %[[N:.+]] = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 16>) : memref<4x16xi32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.scan sum {{.*}} dim(0) workspace(%[[W]] :
+  // CHECK:         tl.scan sum {{.*}} dim(1) : memref<64x16xf32
+  // CHECK:         tl.scan max {{.*}} dim(0) reverse workspace(%[[N]] :
+  gpu.func @scans() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %f = tl.alloc : memref<1024xf16, #tl.fragment>
+    %rows = tl.alloc : memref<64x16xf32, #tl.fragment>
+    %columns = tl.alloc : memref<64x16xi32, #tl.fragment>
+    tl.scan sum %f to %f dim(0) : memref<1024xf16, #tl.fragment>
+    tl.scan sum %rows to %rows dim(1) : memref<64x16xf32, #tl.fragment>
+    tl.scan max %columns to %columns dim(0) reverse : memref<64x16xi32, #tl.fragment>
+    gpu.return
+  }
 }

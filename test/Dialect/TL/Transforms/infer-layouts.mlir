@@ -216,6 +216,23 @@ gpu.module @rows attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Down the columns of a scan each thread has neighbours, and what is copied to lies
+  // alike; a row is over several warps only where there are more warps than rows.
+  // CHECK-LABEL: gpu.func @scans
+  // CHECK-DAG:     tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [32, 4] : [1, 512], value = [16] : [32]>) : memref<64x32xf32
+  // CHECK-DAG:     tl.alloc layout(#tl.fragment_layout<shape = [64, 32], thread = [32, 4] : [1, 512], value = [16] : [32]>) : memref<64x32xf16
+  // CHECK-DAG:     tl.alloc layout(#tl.fragment_layout<shape = [1, 64], thread = [16, 8] : [4, 0], value = [4] : [1]>) : memref<1x64xf32
+  gpu.func @scans() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc : memref<64x32xf32, #tl.fragment>
+    %sums = tl.alloc : memref<64x32xf32, #tl.fragment>
+    %half = tl.alloc : memref<64x32xf16, #tl.fragment>
+    %row = tl.alloc : memref<1x64xf32, #tl.fragment>
+    tl.scan sum %x to %sums dim(0) : memref<64x32xf32, #tl.fragment>
+    tl.copy %sums to %half tile(64, 32) : memref<64x32xf32, #tl.fragment> to memref<64x32xf16, #tl.fragment>
+    tl.scan sum %row to %row dim(1) : memref<1x64xf32, #tl.fragment>
+    gpu.return
+  }
+
   // But a row that one warp holds is reduced without a barrier.
   // CHECK-LABEL: gpu.func @row_of_a_warp
   // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [1, 128], thread = [32, 4] : [4, 0], value = [4] : [1]>) : memref<1x128xf32

@@ -35,6 +35,10 @@ gpu.module @remarks attributes {tl.target = #tl.target<chip = "sm_80">} {
     tl.reduce sum %g to %r dim(1) : !tile to !row
     // expected-remark @below {{a fragment goes through shared memory: the result of the reduction lies otherwise}}
     tl.reduce sum %g to %r dim(0) : !tile to !row
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [64, 64], thread = [16, 8] : [4, 64], value = [4, 8] : [1, 512]>) : !tile
+    // expected-remark @below {{a fragment goes through shared memory: groups of threads have places between each other's}}
+    // expected-remark @below {{a fragment goes through shared memory: the result of the scan lies otherwise}}
+    tl.scan sum %x to %x dim(0) : !tile
     gpu.return
   }
 }

@@ -263,6 +263,22 @@ gpu.module @ops attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Warps have rows between each other's: a scan down the columns goes over a second
+  // fragment. Along the rows it goes over the first.
+  // CHECK-LABEL: gpu.func @scans
+  // CHECK:         tl.scan sum %[[X:.+]] to %[[X]] dim(1)
+  // CHECK-NEXT:    tl.copy %[[X]] to %[[T:.+]] tile(64, 64)
+  // CHECK-NEXT:    tl.copy %[[T]] to %[[OWN:.+]] tile(64, 64)
+  // CHECK-NEXT:    tl.scan sum %[[OWN]] to %[[OWN]] dim(0)
+  // CHECK-NEXT:    tl.copy %[[OWN]] to %[[U:.+]] tile(64, 64)
+  // CHECK-NEXT:    tl.copy %[[U]] to %[[X]] tile(64, 64)
+  gpu.func @scans() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %x = tl.alloc layout(#tl.fragment_layout<shape = [64, 64], thread = [16, 8] : [4, 64], value = [4, 8] : [1, 512]>) : !tile
+    tl.scan sum %x to %x dim(1) : !tile
+    tl.scan sum %x to %x dim(0) : !tile
+    gpu.return
+  }
+
   // A fragment that a serial loop only reads is copied in front of it, and of all
   // such loops around it; in the loop that writes it, behind the write.
   // CHECK-LABEL: gpu.func @only_read

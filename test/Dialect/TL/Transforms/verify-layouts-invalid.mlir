@@ -196,6 +196,48 @@ gpu.module @workspaces {
 
 // -----
 
+#tile = #tl.fragment_layout<shape = [8, 4], thread = [4, 8] : [1, 4], value = [] : []>
+#other = #tl.fragment_layout<shape = [8, 4], thread = [8, 4] : [4, 1], value = [] : []>
+
+gpu.module @scans {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc layout(#tile) : memref<8x4xf32, #tl.fragment>
+    %y = tl.alloc layout(#other) : memref<8x4xf32, #tl.fragment>
+    // expected-error @below {{has a target that does not lie as its source}}
+    tl.scan sum %x to %y dim(1) : memref<8x4xf32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
+#tile = #tl.fragment_layout<shape = [64], thread = [32, 2] : [1, 32], value = [] : []>
+
+gpu.module @scans_of_groups {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %x = tl.alloc layout(#tile) : memref<64xf32, #tl.fragment>
+    // expected-error @below {{has no workspace for 2 groups of threads: run `tl-add-workspaces` first}}
+    tl.scan sum %x to %x dim(0) : memref<64xf32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
+#tile = #tl.fragment_layout<shape = [128], thread = [64] : [1], value = [2] : [64]>
+
+gpu.module @scans_that_meet_twice {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) : memref<2x1xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tile) : memref<128xf32, #tl.fragment>
+    // expected-error @below {{has groups of threads whose places are no neighbours}}
+    tl.scan sum %x to %x dim(0) workspace(%w : memref<2x1xf32, #gpu.address_space<workgroup>>) : memref<128xf32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
 #plain = #tl.shared_layout<swizzle = 0, chunk = 64>
 #acc = #tl.fragment_layout<shape = [16, 64], thread = [32] : [2], value = [2, 16] : [1, 64]>
 !a = memref<16x64xf16, #gpu.address_space<workgroup>>

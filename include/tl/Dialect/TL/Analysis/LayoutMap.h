@@ -18,6 +18,7 @@ class DialectRegistry;
 
 namespace tl {
 class LayoutMap;
+class ScanOp;
 } // namespace tl
 
 #include "tl/Dialect/TL/Analysis/LayoutInterface.h.inc"
@@ -49,6 +50,9 @@ layout::FragmentLayout getDefaultLayout(llvm::ArrayRef<int64_t> shape,
                                         mlir::Type element, int64_t numThreads);
 layout::FragmentLayout getDefaultLayout(ParallelOp loop);
 layout::FragmentLayout getDefaultLayout(AllocOp fragment);
+
+/// The layout in which a scan is quick.
+layout::FragmentLayout getScanLayout(ScanOp scan);
 
 /// The layout that a reduction's target has if its source has `source`.
 layout::FragmentLayout getReducedLayout(ReduceOp reduce,

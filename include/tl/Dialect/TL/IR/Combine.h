@@ -1,8 +1,8 @@
 //===- Combine.h - What reductions do to two elements -----------*- C++ -*-===//
 //
-// Every lowering of `tl.reduce`, and of `tl.atomic` where no instruction does
-// it, combines through these functions, so that all of them agree: NaN is the
-// greatest and the least number, and +0 is greater than -0.
+// Every lowering of `tl.reduce`, `tl.scan`, and of `tl.atomic` where no
+// instruction does it, combines through these functions, so that all of them
+// agree: NaN is the greatest and the least number, and +0 is greater than -0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +15,21 @@
 namespace tl {
 
 /// The value of `type` that changes nothing when combined.
-mlir::TypedAttr getNeutralElement(ReduceOp reduce, mlir::Type type);
+mlir::TypedAttr getNeutralElement(ReduceKind kind, mlir::Type type);
 
 /// What of a number or a vector of numbers takes part: itself, or its absolute
 /// value.
 mlir::Value emitContribution(mlir::OpBuilder &builder, mlir::Location loc,
-                             ReduceOp reduce, mlir::Value value);
+                             ReduceKind kind, mlir::Value value);
 
 /// Combines two numbers, or vectors of numbers, that take part.
 mlir::Value emitCombine(mlir::OpBuilder &builder, mlir::Location loc,
-                        ReduceOp reduce, mlir::Value a, mlir::Value b);
+                        ReduceKind kind, mlir::Value a, mlir::Value b);
 
 /// What was combined, as an element of the type `to` of the result. A greatest
 /// or least number is an operand's, and so held by the type.
 mlir::Value emitResult(mlir::OpBuilder &builder, mlir::Location loc,
-                       ReduceOp reduce, mlir::Value value, mlir::Type to);
+                       ReduceKind kind, mlir::Value value, mlir::Type to);
 
 /// What an atomic operation other than `load` and `compare_exchange` writes to
 /// an element that is `old`.

@@ -14,6 +14,7 @@ include "tl/Dialect/TL/IR/Iterations.td"
 include "tl/Dialect/TL/IR/Pipes.td"
 include "tl/Dialect/TL/IR/Prints.td"
 include "tl/Dialect/TL/IR/Roles.td"
+include "tl/Dialect/TL/IR/Scans.td"
 include "tl/Dialect/TL/IR/TLOps.td"
 include "tl/Dialect/TL/IR/Warps.td"
 

@@ -335,11 +335,12 @@ def InferLayoutsPass : Pass<"tl-infer-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give every buffer and parallel loop its layout";
   let description = [{
     Requires plans of gemms, which fix their accumulators' layouts. Propagates
-    layouts through `tl.parallel`, `tl.reduce` and copies between fragments, in
-    both directions: a loop lies as a fragment that its indices pick, a fragment
+    layouts through `tl.parallel`, `tl.reduce`, `tl.scan` and copies between
+    fragments, in both directions: a loop lies as a fragment that its indices pick, a fragment
     as its loop; where a fragment has fewer dimensions than the loop, threads hold
-    copies. What is still free, the largest first, gets a blocked layout with wide
-    vectors along the last dimension. Shared buffers get the widest swizzle that
+    copies. What scans go over, if it is still free, lies so that
+    threads meet once at most; the rest, the largest first, gets a blocked layout
+    with wide vectors along the last dimension. Shared buffers get the widest swizzle that
     their rows allow. A fragment that has a layout keeps it, and loops that touch
     rows of it at computed indices lie as its rows do.
 
@@ -357,8 +358,8 @@ def StageFragmentsPass : Pass<"tl-stage-fragments", "::mlir::gpu::GPUModuleOp"> 
     fragment gets the elements through a tile in shared memory, to which the
     fragment is copied before the op, and from which it is copied back if the op
     writes it. A `tl.parallel`, and a `tl.copy` of a part of a fragment, use the
-    tile itself; a `tl.gemm` and a `tl.reduce` a second fragment. A remark says
-    which.
+    tile itself; a `tl.gemm`, a `tl.reduce` and a `tl.scan` a second fragment.
+    A remark says which.
 
     Guarantees: what `tl-verify-layouts` checks, but for workspaces.
   }];
@@ -366,11 +367,11 @@ def StageFragmentsPass : Pass<"tl-stage-fragments", "::mlir::gpu::GPUModuleOp"> 
 }
 
 def AddWorkspacesPass : Pass<"tl-add-workspaces", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "give reductions the shared memory they need";
+  let summary = "give reductions and scans the shared memory they need";
   let description = [{
-    Requires layouts. A `tl.reduce` whose result is spread over threads that
-    shuffles do not reach (other warps, or lanes of a warp that is not whole) gets
-    a workspace, through which they exchange their parts.
+    Requires layouts. A `tl.reduce` or `tl.scan` along a dimension that is spread
+    over threads that shuffles do not reach (other warps, or lanes of a warp that
+    is not whole) gets a workspace, through which they exchange their parts.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
@@ -393,7 +394,7 @@ def VerifyLayoutsPass : Pass<"tl-verify-layouts", "::mlir::gpu::GPUModuleOp"> {
     own registers what its part of the op reads, and that all copies of what it
     writes are written alike; that layouts cover their tiles and name every thread
     of the block; that accumulators lie as their instructions have them, and
-    reductions have the workspaces they need. Changes nothing. An error is a
+    reductions and scans have the workspaces they need. Changes nothing. An error is a
     defect of the compiler.
   }];
 }
