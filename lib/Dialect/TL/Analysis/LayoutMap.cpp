@@ -95,15 +95,18 @@ FragmentLayout tl::getScanLayout(ScanOp scan) {
 }
 
 /// A row that a warp holds is reduced without a barrier; other warps hold
-/// copies then. Of rows that are added up, lanes hold columns of their own, and
-/// have nothing to shuffle.
+/// copies then. So vectors are as short as gives all threads something, but no
+/// shorter than keeps the row in a warp. Of rows that are added up, lanes hold
+/// columns of their own, and have nothing to shuffle.
 FragmentLayout tl::getDefaultLayout(AllocOp fragment) {
   ArrayRef<int64_t> shape = fragment.getType().getShape();
   int64_t numThreads = getThreads(fragment).count;
   RowUses uses = getRowUses(fragment.getResult());
-  int64_t width = getVectorWidth(shape, uses.element);
-  if (!uses.isReduced || shape.back() > kWarp * width)
-    width = spreadVectors(shape, width, numThreads);
+  int64_t widest = getVectorWidth(shape, uses.element);
+  int64_t width = spreadVectors(shape, widest, numThreads);
+  if (uses.isReduced && shape.back() <= kWarp * widest)
+    while (shape.back() > kWarp * width)
+      width *= 2;
   if (uses.isReducedAcross && !uses.isReduced)
     width = fillWarp(shape.back(), width, uses.element);
   return FragmentLayout::blocked(shape, numThreads, width);

@@ -265,6 +265,17 @@ gpu.module @rows attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.reduce sum %c to %z dim(0) : memref<64x512xf16, #tl.fragment> to memref<512xf16, #tl.fragment>
     gpu.return
   }
+
+  // And no lane has two elements of it while another one has none.
+  // CHECK-LABEL: gpu.func @small_rows
+  // CHECK:         tl.alloc layout(#tl.fragment_layout<shape = [4, 4], thread = [4, 4, 2] : [1, 4, 0], value = [] : []>) : memref<4x4xf32
+  gpu.func @small_rows(%A: memref<4x4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = tl.alloc : memref<4x4xf32, #tl.fragment>
+    %sum = tl.alloc : memref<4xf32, #tl.fragment>
+    tl.copy %A to %x tile(4, 4) : memref<4x4xf32> to memref<4x4xf32, #tl.fragment>
+    tl.reduce sum %x to %sum dim(1) : memref<4x4xf32, #tl.fragment> to memref<4xf32, #tl.fragment>
+    gpu.return
+  }
 }
 
 // -----
