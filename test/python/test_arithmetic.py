@@ -45,6 +45,16 @@ def test_division_rounds_towards_zero_by_name(run, name):
         np.testing.assert_array_equal(found, cut([exact(int(x), 3) for x in a], name))
 
 
+def test_division_towards_zero_of_mixed_signs(run):
+    """A negative number beside a wider unsigned one, or one as wide, is divided as the unsigned one that it becomes."""
+    x = np.array([-1, -5, 7, -100], "int32")
+    for name, y in (("uint64", [2**64 - 8, 3, 2, 2**64 - 7]), ("uint32", [2**32 - 8, 3, 2, 2**32 - 7])):
+        y = np.array(y, name)
+        same = x.astype("int64").astype(name)
+        np.testing.assert_array_equal(evaluate(run, T.truncdiv, x, y, out=name), same // y)
+        np.testing.assert_array_equal(evaluate(run, T.truncmod, x, y, out=name), same % y)
+
+
 @pytest.mark.parametrize("name", SIGNED + UNSIGNED)
 @pytest.mark.parametrize("divisor", [1, -1, 2, -2, 3, -7, 8, 100])
 def test_division_by_constants(run, name, divisor):

@@ -10,7 +10,7 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..expr import place
 from ..typed import TYPE_CHECKING
 from ..types import as_tuple
-from ..values import Expr, binary, condition, expr, operate, select, simplify, typed
+from ..values import Expr, beside, binary, condition, expr, operate, select, simplify, typed
 from ..vectors import Vector
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def truncdiv(a: Any, b: Any) -> Any:
     >>> T.truncdiv(-7, 2)
     -3
     """
-    quotient, is_below, _ = _truncated(*typed(a, b))
+    quotient, is_below, _ = _truncated(*_of_one_type(a, b))
     return select(is_below, binary("add", quotient, 1), quotient)
 
 
@@ -309,9 +309,15 @@ def truncmod(a: Any, b: Any) -> Any:
     >>> T.truncmod(-7, 2)
     -1
     """
-    a, b = typed(a, b)
+    a, b = _of_one_type(a, b)
     _, is_below, rest = _truncated(a, b)
     return select(is_below, binary("sub", rest, b), rest)
+
+
+def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+    """Returns two numbers as they are divided: a negative one beside a wider unsigned one is not negative there."""
+    a, b = typed(a, b)
+    return beside(a, b), beside(b, a)
 
 
 def _truncated(a: Any, b: Any) -> tuple[Any, Any, Any]:

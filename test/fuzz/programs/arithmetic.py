@@ -68,6 +68,13 @@ def _ceil_divided(a: Array, b: Array) -> Array:
     return quotient + (remainder != 0).astype(a.dtype)
 
 
+def _divided_towards_zero(a: Array, b: Array) -> tuple[Array, Array]:
+    """Divides and rounds towards zero; by zero both are 0."""
+    quotient, remainder = _divided(a, b)
+    is_below = (remainder != 0) & ((a < 0) != (b < 0))
+    return np.where(is_below, quotient + 1, quotient), np.where(is_below, remainder - b, remainder)
+
+
 def _shifted(a: Array, b: Array, left: bool) -> Array:
     """Shifts by an amount that is read as unsigned (I4)."""
     size = a.dtype.itemsize * 8
@@ -87,6 +94,8 @@ _INTEGER: dict[str, Callable[[Array, Array], Array]] = {
     "//": lambda a, b: _divided(a, b)[0],
     "%": lambda a, b: _divided(a, b)[1],
     "ceildiv": _ceil_divided,
+    "truncdiv": lambda a, b: _divided_towards_zero(a, b)[0].astype(a.dtype),
+    "truncmod": lambda a, b: _divided_towards_zero(a, b)[1].astype(a.dtype),
     "&": np.bitwise_and,
     "|": np.bitwise_or,
     "^": np.bitwise_xor,

@@ -410,7 +410,7 @@ class Expressions:
         if is_static(a):
             return a
         if self.features.division and self.chance(0.3):
-            op = self.pick(("//", "%", "ceildiv"))
+            op = self.pick(("//", "%", "ceildiv", "truncdiv", "truncmod"))
             if is_static(b):
                 b = Const(dtype, self.pick((2, 3, 7, 10)))
                 if not is_unsigned(dtype) and self.chance(0.3):

@@ -97,8 +97,8 @@ LEFT = (
         "short for what is drawn, or a program of such",
         "test_language_names.py",
         "align_up alloc_reducer assume c2d_im2col dp4a finalize_reducer get_block_extent get_block_extents "
-        "get_thread_extents index_to_coordinates max_value reducer_init reducer_update truncdiv "
-        "truncmod vectorized Vectorized",
+        "get_thread_extents index_to_coordinates max_value reducer_init reducer_update "
+        "vectorized Vectorized",
     ),
     Left(
         "layouts, which are hints that change nothing; some are drawn",

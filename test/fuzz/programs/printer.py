@@ -12,7 +12,7 @@ from .literals import IMPORT, with_types
 from .places import with_slots
 from .wordings import reworded
 
-_FUNCTIONS = ("min", "max", "ceildiv", "fmod", "nextafter")
+_FUNCTIONS = ("min", "max", "ceildiv", "truncdiv", "truncmod", "fmod", "nextafter")
 
 
 def source(program: ir.Program) -> str:
