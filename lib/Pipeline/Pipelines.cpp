@@ -96,6 +96,8 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  if (generator != Generator::CuTeDSL)
+    kernel.addPass(createJoinLoadsPass());
   kernel.addPass(createKeepBranchesPass());
   kernel.addPass(createUnrollLoadsPass());
   kernel.addPass(createWaitForKernelsPass());

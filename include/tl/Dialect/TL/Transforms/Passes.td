@@ -620,6 +620,18 @@ def KeepBranchesPass : Pass<"tl-keep-branches", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def JoinLoadsPass : Pass<"tl-join-loads", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "load neighbouring scalars as one vector";
+  let description = [{
+    Loads of scalars of device or shared memory that stand in one block, and whose
+    addresses are seen to follow each other, are one load of a vector, of 16 bytes at
+    most, at the first of them: if its address is seen to be a multiple of its size, and
+    nothing between them may write what they read, or waits. Needs `tl.align` of bases
+    to hold. Other loads stay as they are.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
+}
+
 def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
   let summary = "ask for several steps of a loop that loads at once";
   let description = [{

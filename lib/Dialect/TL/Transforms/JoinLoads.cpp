@@ -1,0 +1,401 @@
+//===- JoinLoads.cpp - Load neighbouring scalars as one vector ------------===//
+//
+// Threads that load scalars which lie side by side, as a loop over the elements
+// of a local array does once it is written out, load them at once. LLVM does so
+// on the way to PTX; NVRTC and nvcc do not, so it is done where both
+// generators begin.
+//
+// Loads are joined where they stand in one block and have addresses that differ
+// by numbers. An address is a base and a sum of values with factors, in bytes;
+// a sum of 32 bits is taken apart where it is seen not to wrap: what is added
+// is below a power of two that divides the rest. Sound because
+//
+// - the vector has the bytes of the loads that it stands for and no others, so
+//   that it can only trap where one of them does, and all of them are executed
+//   wherever the first one is;
+// - it stands at the first of them, and nothing between that and the last one
+//   writes memory that they may read, waits, or leaves;
+// - the address of its first element is a multiple of its size, as divisors of
+//   its parts and the base's `tl.align` say. The host checks the latter.
+//
+// The simulator, which traps vectors that are not aligned, is given them too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
+#include "tl/Dialect/TL/IR/Iterations.h"
+#include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <map>
+#include <numeric>
+
+namespace tl {
+#define GEN_PASS_DEF_JOINLOADSPASS
+#include "tl/Dialect/TL/Transforms/Passes.h.inc"
+} // namespace tl
+
+using namespace mlir;
+using namespace tl;
+
+static constexpr int64_t kMaxBytes = 16;          // of an access
+static constexpr int64_t kSharedAlignment = 1024; // of `tl.shared_base`
+static constexpr unsigned kIndexBits = 32;
+static constexpr unsigned kDeviceSpace = 1, kSharedSpace = 3; // PTX ISA
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// `base` and `offset` bytes and the sum of the terms, each of which is a
+/// value, as a signed number, times so many bytes. Sums wrap at 64 bits, as
+/// addresses do.
+struct Place {
+  Value base;
+  llvm::MapVector<Value, int64_t> terms;
+  int64_t offset = 0;
+};
+} // namespace
+
+static int64_t wrapMul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) *
+                              static_cast<uint64_t>(b));
+}
+
+static void addTo(int64_t &sum, int64_t more) {
+  sum = static_cast<int64_t>(static_cast<uint64_t>(sum) +
+                             static_cast<uint64_t>(more));
+}
+
+/// True if the sum is, as signed numbers of any width, that of its operands.
+static bool isExact(arith::AddIOp add) {
+  if (add.getType().isInteger(64) ||
+      bitEnumContainsAll(add.getOverflowFlags(),
+                         arith::IntegerOverflowFlags::nsw))
+    return true;
+  APInt added;
+  if (!matchPattern(add.getRhs(), m_ConstantInt(&added)) ||
+      added.isNegative() || added.getActiveBits() > 31)
+    return false;
+  int64_t divisor = getDivisor(add.getLhs());
+  return divisor == 0 || added.getSExtValue() < divisor;
+}
+
+/// What an index, as wide as `value`, is converted from without a change of its
+/// value as a signed number.
+static Value lookThroughCasts(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto getWidth = [](Type type) {
+      return type.isIndex() ? kIndexBits : type.getIntOrFloatBitWidth();
+    };
+    if (!isa<arith::IndexCastOp, arith::ExtSIOp>(op) ||
+        getWidth(op->getOperand(0).getType()) >
+            getWidth(op->getResult(0).getType()))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Adds `factor` times `value` to `place`.
+static void addTerms(Value value, int64_t factor, Place &place) {
+  SmallVector<std::pair<Value, int64_t>> work = {{value, factor}};
+  while (!work.empty()) {
+    auto [next, times] = work.pop_back_val();
+    next = lookThroughCasts(next);
+    APInt constant;
+    if (matchPattern(next, m_ConstantInt(&constant))) {
+      int64_t number = constant.getSExtValue();
+      if (next.getType().isIndex())
+        number = llvm::SignExtend64<kIndexBits>(number);
+      addTo(place.offset, wrapMul(number, times));
+      continue;
+    }
+    if (auto add = next.getDefiningOp<arith::AddIOp>(); add && isExact(add)) {
+      work.push_back({add.getLhs(), times});
+      work.push_back({add.getRhs(), times});
+      continue;
+    }
+    auto mul = next.getDefiningOp<arith::MulIOp>();
+    if (mul && mul.getType().isInteger(64) &&
+        matchPattern(mul.getRhs(), m_ConstantInt(&constant))) {
+      work.push_back({mul.getLhs(), wrapMul(constant.getSExtValue(), times)});
+      continue;
+    }
+    addTo(place.terms[next], times);
+  }
+}
+
+/// The bytes of a number in memory; zero if it has no size of its own.
+static int64_t getBytes(Type type) {
+  if (!isa<IntegerType, FloatType>(type))
+    return 0;
+  unsigned bits = type.getIntOrFloatBitWidth();
+  return bits >= 8 && bits <= 64 && llvm::isPowerOf2_64(bits) ? bits / 8 : 0;
+}
+
+static Place getPlace(Value pointer) {
+  Place place;
+  while (auto step = pointer.getDefiningOp<LLVM::GEPOp>()) {
+    int64_t bytes = getBytes(step.getElemType());
+    if (bytes == 0 || step.getIndices().size() != 1)
+      break;
+    if (auto constant = dyn_cast<IntegerAttr>(step.getIndices()[0]))
+      addTo(place.offset, wrapMul(constant.getInt(), bytes));
+    else
+      addTerms(cast<Value>(step.getIndices()[0]), bytes, place);
+    pointer = step.getBase();
+  }
+  place.base = pointer;
+  return place;
+}
+
+/// A power of two, 16 at most, that divides the address `base`.
+static int64_t getAlignmentOfBase(Value base) {
+  if (base.getDefiningOp<SharedBaseOp>())
+    return kSharedAlignment;
+  auto argument = dyn_cast<BlockArgument>(base);
+  auto kernel =
+      base.getParentRegion()
+          ? dyn_cast<gpu::GPUFuncOp>(base.getParentRegion()->getParentOp())
+          : gpu::GPUFuncOp();
+  if (!argument || !kernel)
+    return 1;
+  auto align =
+      kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kAlignAttr);
+  return align ? align.getInt() : 1;
+}
+
+/// A power of two that divides the address but for its `offset`.
+static int64_t getAlignment(const Place &place) {
+  int64_t align = getAlignmentOfBase(place.base);
+  for (auto [value, factor] : place.terms)
+    align = std::gcd(align, wrapMul(getDivisor(value), factor) &
+                                (kSharedAlignment - 1));
+  return align;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads of a block
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ScalarLoad {
+  LLVM::LoadOp op;
+  int64_t offset;
+  size_t number; // in its group
+};
+
+/// Loads whose addresses differ by their offsets alone, in order.
+struct Group {
+  SmallVector<ScalarLoad> loads;
+  int64_t alignment;
+};
+
+class BlockLoads {
+public:
+  void run(Block &block);
+
+private:
+  void add(LLVM::LoadOp load);
+  void flush(unsigned space);
+  int64_t getNumber(const void *of) {
+    return numbers.try_emplace(of, numbers.size()).first->second;
+  }
+
+  using Key = std::vector<int64_t>;
+  std::map<Key, unsigned> known;
+  SmallVector<Group> groups;
+  llvm::DenseMap<const void *, int64_t> numbers;
+};
+} // namespace
+
+static unsigned getSpace(Value pointer) {
+  return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
+}
+
+static bool isJoinable(LLVM::LoadOp load) {
+  unsigned space = getSpace(load.getAddr());
+  int64_t bytes = getBytes(load.getType());
+  return (space == kDeviceSpace || space == kSharedSpace) &&
+         !load.getVolatile_() && !load.getInvariant() &&
+         !load.getNontemporal() &&
+         load.getOrdering() == LLVM::AtomicOrdering::not_atomic && bytes != 0 &&
+         bytes < kMaxBytes;
+}
+
+/// True if no thread can tell whether a load of `space` stands in front of `op`
+/// or behind it.
+static bool commutes(Operation *op, unsigned space) {
+  if (isMemoryEffectFree(op))
+    return true;
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    return !load.getVolatile_() &&
+           load.getOrdering() == LLVM::AtomicOrdering::not_atomic;
+  auto store = dyn_cast<LLVM::StoreOp>(op);
+  if (!store || store.getVolatile_() ||
+      store.getOrdering() != LLVM::AtomicOrdering::not_atomic)
+    return false;
+  unsigned to = getSpace(store.getAddr());
+  if (to == kDeviceSpace || to == kSharedSpace)
+    return to != space;
+  return getPlace(store.getAddr()).base.getDefiningOp<LLVM::AllocaOp>() !=
+         nullptr;
+}
+
+/// What the simulator is told of all loads, one after the other; fails if it is
+/// told of some alone.
+static FailureOr<Attribute> joinIterations(MutableArrayRef<ScalarLoad> loads) {
+  SmallVector<int64_t> all;
+  size_t each = 0;
+  for (auto [number, load] : llvm::enumerate(loads)) {
+    auto own = load.op->getAttrOfType<DenseI64ArrayAttr>(kIterationsAttr);
+    size_t length = own ? own.size() : 0;
+    if (number != 0 && length != each)
+      return failure();
+    each = length;
+    if (own)
+      llvm::append_range(all, own.asArrayRef());
+  }
+  if (all.empty())
+    return Attribute();
+  return Attribute(DenseI64ArrayAttr::get(loads.front().op.getContext(), all));
+}
+
+/// The address of `first`, the load of the least address, at `place`, which is
+/// the place of a load `offset` bytes behind it.
+static Value getAddressAt(OpBuilder &builder, LLVM::LoadOp first,
+                          LLVM::LoadOp place, int64_t offset) {
+  Operation *address = first.getAddr().getDefiningOp();
+  if (!address || address->getBlock() != place->getBlock() ||
+      address->isBeforeInBlock(place))
+    return first.getAddr();
+  return LLVM::GEPOp::create(
+      builder, place.getLoc(), place.getAddr().getType(), builder.getI8Type(),
+      place.getAddr(), ArrayRef<LLVM::GEPArg>(static_cast<int32_t>(-offset)));
+}
+
+/// Replaces `loads`, which are in the order of their addresses.
+static void join(MutableArrayRef<ScalarLoad> loads) {
+  FailureOr<Attribute> iterations = joinIterations(loads);
+  if (failed(iterations))
+    return;
+  ScalarLoad *earliest = &loads.front();
+  for (ScalarLoad &load : loads)
+    if (load.op->isBeforeInBlock(earliest->op))
+      earliest = &load;
+  OpBuilder builder(earliest->op);
+  Value address = getAddressAt(builder, loads.front().op, earliest->op,
+                               earliest->offset - loads.front().offset);
+  Type element = loads.front().op.getType();
+  auto count = static_cast<int64_t>(loads.size());
+  auto vector = LLVM::LoadOp::create(builder, earliest->op.getLoc(),
+                                     VectorType::get({count}, element), address,
+                                     count * getBytes(element));
+  if (*iterations)
+    vector->setAttr(kIterationsAttr, *iterations);
+  for (auto [number, load] : llvm::enumerate(loads)) {
+    Value own = vector::ExtractOp::create(builder, load.op.getLoc(), vector,
+                                          static_cast<int64_t>(number));
+    load.op.replaceAllUsesWith(own);
+  }
+  for (ScalarLoad &load : loads)
+    load.op->erase();
+}
+
+/// How many of `loads`, from the first one on, are side by side and make one
+/// access; 1 if none does.
+static size_t getWidth(MutableArrayRef<ScalarLoad> loads, int64_t alignment) {
+  int64_t bytes = getBytes(loads.front().op.getType());
+  int64_t first = loads.front().offset;
+  size_t run = 1;
+  while (run < loads.size() &&
+         loads[run].offset == first + static_cast<int64_t>(run) * bytes)
+    ++run;
+  auto width = static_cast<size_t>(kMaxBytes / bytes);
+  while (
+      width > 1 &&
+      (width > run ||
+       std::gcd(alignment, first) % (static_cast<int64_t>(width) * bytes) != 0))
+    width /= 2;
+  return width;
+}
+
+static void joinGroup(Group &group) {
+  llvm::sort(group.loads, [](const ScalarLoad &a, const ScalarLoad &b) {
+    return std::pair(a.offset, a.number) < std::pair(b.offset, b.number);
+  });
+  // A second load of an element stays: `cse` left it.
+  SmallVector<ScalarLoad> loads;
+  for (ScalarLoad &load : group.loads)
+    if (loads.empty() || loads.back().offset != load.offset)
+      loads.push_back(load);
+  MutableArrayRef<ScalarLoad> rest = loads;
+  while (!rest.empty()) {
+    size_t width = getWidth(rest, group.alignment);
+    if (width > 1)
+      join(rest.take_front(width));
+    rest = rest.drop_front(width);
+  }
+}
+
+void BlockLoads::add(LLVM::LoadOp load) {
+  Place place = getPlace(load.getAddr());
+  SmallVector<std::pair<int64_t, int64_t>> terms;
+  for (auto [value, factor] : place.terms)
+    if (factor != 0)
+      terms.push_back({getNumber(value.getAsOpaquePointer()), factor});
+  llvm::sort(terms);
+  Key key = {getNumber(place.base.getAsOpaquePointer()),
+             getNumber(load.getType().getAsOpaquePointer())};
+  for (auto [value, factor] : terms) {
+    key.push_back(value);
+    key.push_back(factor);
+  }
+  auto [it, isNew] = known.try_emplace(std::move(key), groups.size());
+  if (isNew)
+    groups.push_back({{}, getAlignment(place)});
+  SmallVector<ScalarLoad> &loads = groups[it->second].loads;
+  loads.push_back({load, place.offset, loads.size()});
+}
+
+/// Ends the groups of loads of `space`.
+void BlockLoads::flush(unsigned space) {
+  for (Group &group : groups) {
+    if (group.loads.empty() ||
+        getSpace(group.loads.front().op.getAddr()) != space)
+      continue;
+    joinGroup(group);
+    group.loads.clear();
+  }
+}
+
+void BlockLoads::run(Block &block) {
+  for (Operation &op : block) {
+    for (unsigned space : {kDeviceSpace, kSharedSpace})
+      if (!commutes(&op, space))
+        flush(space);
+    if (auto load = dyn_cast<LLVM::LoadOp>(op); load && isJoinable(load))
+      add(load);
+  }
+  flush(kDeviceSpace);
+  flush(kSharedSpace);
+}
+
+namespace {
+struct JoinLoadsPass : tl::impl::JoinLoadsPassBase<JoinLoadsPass> {
+  void runOnOperation() override {
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) { blocks.push_back(block); });
+    for (Block *block : blocks)
+      BlockLoads().run(*block);
+  }
+};
+} // namespace
