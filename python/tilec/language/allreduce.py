@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 
 from ..buffers import Buffer, Element, alloc
 from ..builder import current
 from ..errors import ArgumentError, TLSyntaxError
 from ..expr import place, shortened
 from ..typed import TYPE_CHECKING
-from ..values import expr, known
+from ..values import binary, expr, known
 from .barriers import sync_threads
 from .hints import ignored
 from .kernel import Binding, ThreadCoordinate, get_thread_bindings, opened_kernel
+from .warps import WARP, Lane, moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -124,9 +126,14 @@ def tvm_thread_allreduce(*args: Any, dtype: Any = "handle") -> None:
     target, where = out.buffer, tuple(out.as_place())
     dims = [_dimension(coordinate) for coordinate in along]
     extents = opened_kernel("`T.tvm_thread_allreduce`").threads
+    number = expr(value, element)
+    size = _segment(extents, [d for d in dims if d is not None])
+    if size is not None and number.dtype.kind != "bool":
+        target[where] = _combined_by_shuffles(number, size, combine)
+        return
     given = alloc(extents, element, "shared")
     own = get_thread_bindings()
-    given[tuple(own)] = expr(value, element)
+    given[tuple(own)] = number
     sync_threads()  # what makes it a statement of the whole block, which is refused where only some threads go
     target[where] = _combined(given, own, [d for d in dims if d is not None], combine)
 
@@ -143,6 +150,27 @@ def _dimension(coordinate: Any) -> int | None:
         f"`T.tvm_thread_allreduce` combines along `T.get_thread_binding(dim)`, not along `{coordinate!r}`",
         location=current().here(),
     )
+
+
+def _segment(extents: Sequence[int], dims: Sequence[int]) -> int | None:
+    """Returns how many lanes that follow each other are combined, if no warp has threads of others' segments or lacks
+    some of its own: by shuffles then, which need neither memory nor barriers."""
+    threads = math.prod(extents)
+    named = [extent > 1 and d in dims for d, extent in enumerate(extents) if extent > 1]
+    size = math.prod(extent for d, extent in enumerate(extents) if d in dims)
+    is_first = named == sorted(named, reverse=True)
+    return size if is_first and threads % WARP == 0 and size in (1, 2, 4, 8, 16, 32) else None
+
+
+def _combined_by_shuffles(number: Any, size: int, combine: Callable[[Any, Any], Any]) -> Any:
+    """Returns what the threads of a segment make, to each of them."""
+    lane = Lane("tvm_thread_allreduce")
+    distance = size // 2
+    while distance:
+        # Right in the first half of the threads that are left. The others combine too, and nobody asks them.
+        number = moved(combine(number, lane.read(number, binary("xor", lane.lane, distance))))
+        distance //= 2
+    return number if size == 1 else lane.read(number, binary("and", lane.lane, -size))
 
 
 def _combined(given: Buffer, own: tuple[Any, ...], dims: list[int], combine: Callable[[Any, Any], Any]) -> Any:

@@ -38,7 +38,7 @@ __all__ = [
     "warp_reduce_sum",
 ]  # fmt: skip
 
-_WARP = 32
+WARP = 32
 _ALL = 0xFFFFFFFF
 
 
@@ -70,7 +70,7 @@ def get_lane_idx(warp_size: int | None = None) -> Any:
 
     >>> lane = T.get_lane_idx()
     """
-    return binary("mod", thread_number("get_lane_idx"), _size("get_lane_idx", "warp_size", warp_size, _WARP))
+    return binary("mod", thread_number("get_lane_idx"), _size("get_lane_idx", "warp_size", warp_size, WARP))
 
 
 def get_warp_idx(warp_size: int | None = None) -> Any:
@@ -80,7 +80,7 @@ def get_warp_idx(warp_size: int | None = None) -> Any:
 
     >>> warp = T.get_warp_idx()
     """
-    return binary("floordiv", thread_number("get_warp_idx"), _size("get_warp_idx", "warp_size", warp_size, _WARP))
+    return binary("floordiv", thread_number("get_warp_idx"), _size("get_warp_idx", "warp_size", warp_size, WARP))
 
 
 def get_warp_idx_sync(warp_size: int | None = None) -> Any:
@@ -100,7 +100,7 @@ def get_warp_group_idx(warp_size: int | None = None, warps_per_group: int | None
     >>> group = T.get_warp_group_idx()
     """
     name = "get_warp_group_idx"
-    threads = _size(name, "warp_size", warp_size, _WARP) * _size(name, "warps_per_group", warps_per_group, 4)
+    threads = _size(name, "warp_size", warp_size, WARP) * _size(name, "warps_per_group", warps_per_group, 4)
     return binary("floordiv", thread_number(name), threads)
 
 
@@ -141,19 +141,19 @@ def _fragment(threads: int, dtype: DType) -> Buffer:
     return made
 
 
-class _Lane:
+class Lane:
     """A thread among those of its warp, for functions that ask others for what they have."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.threads = _together(name)
         self.number = thread_number(name)
-        self.lane = binary("mod", self.number, _WARP)
+        self.lane = binary("mod", self.number, WARP)
 
     @property
     def is_whole(self) -> bool:
         """Whether all warps have 32 threads."""
-        return self.threads % _WARP == 0
+        return self.threads % WARP == 0
 
     def exists(self, lane: Any) -> Any:
         """Returns whether a lane of this warp is a thread."""
@@ -182,7 +182,7 @@ class _Lane:
         return value if self.is_whole else self.read(value, 0)
 
 
-def _moved(name: str, value: Any) -> Expr:
+def moved(value: Any) -> Expr:
     """Returns a value that goes from lane to lane."""
     number = simplify(value)
     if not isinstance(number, Expr) or number.dtype is dtypes.index or number.dtype.kind == "bool":
@@ -202,8 +202,8 @@ def _segments(name: str, width: Any) -> int:
 def _shuffled(name: str, value: Any, width: Any, source: Callable[[Any, int], tuple[Any, Any]]) -> Any:
     """Returns what the lane has that `source` names, or the thread's own where that says that it is none."""
     size = _segments(name, width)
-    lane = _Lane(name)
-    own = _moved(name, value)
+    lane = Lane(name)
+    own = moved(value)
     other, is_one = source(lane.lane, size)
     found = lane.read(own, other)
     if not lane.is_whole:
@@ -212,7 +212,7 @@ def _shuffled(name: str, value: Any, width: Any, source: Callable[[Any, int], tu
     return found if is_one is None else select(is_one, found, own)
 
 
-def shfl_sync(value: Any, srcLane: Any, width: int = _WARP, mask: Any = _ALL) -> Any:
+def shfl_sync(value: Any, srcLane: Any, width: int = WARP, mask: Any = _ALL) -> Any:
     """Returns what lane `srcLane` of each segment of the warp has.
 
     - `value`: what the thread gives: a number of any type; a condition is 0 or 1.
@@ -225,12 +225,12 @@ def shfl_sync(value: Any, srcLane: Any, width: int = _WARP, mask: Any = _ALL) ->
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
         wanted = binary("and", srcLane, size - 1)
-        return (wanted if size == _WARP else binary("add", binary("and", lane, -size), wanted)), None
+        return (wanted if size == WARP else binary("add", binary("and", lane, -size), wanted)), None
 
     return _shuffled("shfl_sync", value, width, source)
 
 
-def shfl_xor(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> Any:
+def shfl_xor(value: Any, delta: Any, width: int = WARP, mask: Any = _ALL) -> Any:
     """Returns what the lane has whose number is the thread's with the bits of `delta` flipped.
 
     - `delta`: 0 to 31.
@@ -242,16 +242,16 @@ def shfl_xor(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> An
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
-        other = binary("xor", lane, binary("and", delta, _WARP - 1))
+        other = binary("xor", lane, binary("and", delta, WARP - 1))
         number = known(delta)
-        if size == _WARP or (number is not None and 0 <= number < size):
+        if size == WARP or (number is not None and 0 <= number < size):
             return other, None
         return other, binary("le", other, binary("or", lane, size - 1))
 
     return _shuffled("shfl_xor", value, width, source)
 
 
-def shfl_down(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> Any:
+def shfl_down(value: Any, delta: Any, width: int = WARP, mask: Any = _ALL) -> Any:
     """Returns what the lane has that is `delta` lanes further; `value` where the segment has none.
 
     Arguments are those of `T.shfl_xor`.
@@ -260,13 +260,13 @@ def shfl_down(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> A
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
-        other = binary("add", lane, binary("and", delta, _WARP - 1))
+        other = binary("add", lane, binary("and", delta, WARP - 1))
         return other, binary("le", other, binary("or", lane, size - 1))
 
     return _shuffled("shfl_down", value, width, source)
 
 
-def shfl_up(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> Any:
+def shfl_up(value: Any, delta: Any, width: int = WARP, mask: Any = _ALL) -> Any:
     """Returns what the lane has that is `delta` lanes before; `value` where the segment has none.
 
     Arguments are those of `T.shfl_xor`.
@@ -275,13 +275,13 @@ def shfl_up(value: Any, delta: Any, width: int = _WARP, mask: Any = _ALL) -> Any
     """
 
     def source(lane: Any, size: int) -> tuple[Any, Any]:
-        other = binary("sub", lane, binary("and", delta, _WARP - 1))
+        other = binary("sub", lane, binary("and", delta, WARP - 1))
         return other, binary("ge", other, binary("and", lane, -size))
 
     return _shuffled("shfl_up", value, width, source)
 
 
-def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: int, warp_size: int = _WARP) -> Any:
+def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: int, warp_size: int = WARP) -> Any:
     """Returns `T.shfl_sync(value, warp_id, width, mask)`: the same with its arguments in another order.
 
     - `warp_id`: a lane of the segment, as `srcLane` there.
@@ -292,7 +292,7 @@ def tvm_warp_shuffle(mask: Any, value: Any, warp_id: Any, width: int, warp_size:
     return shfl_sync(value, warp_id, width, mask)
 
 
-def tvm_warp_shuffle_up(mask: Any, value: Any, offset: Any, width: int, warp_size: int = _WARP) -> Any:
+def tvm_warp_shuffle_up(mask: Any, value: Any, offset: Any, width: int, warp_size: int = WARP) -> Any:
     """Returns `T.shfl_up(value, offset, width, mask)`; see `T.tvm_warp_shuffle`.
 
     >>> before = T.tvm_warp_shuffle_up(0xFFFFFFFF, x, 1, 32, 32)
@@ -300,7 +300,7 @@ def tvm_warp_shuffle_up(mask: Any, value: Any, offset: Any, width: int, warp_siz
     return shfl_up(value, offset, width, mask)
 
 
-def tvm_warp_shuffle_down(mask: Any, value: Any, offset: Any, width: int, warp_size: int = _WARP) -> Any:
+def tvm_warp_shuffle_down(mask: Any, value: Any, offset: Any, width: int, warp_size: int = WARP) -> Any:
     """Returns `T.shfl_down(value, offset, width, mask)`; see `T.tvm_warp_shuffle`.
 
     >>> following = T.tvm_warp_shuffle_down(0xFFFFFFFF, x, 1, 32, 32)
@@ -312,8 +312,8 @@ def tvm_warp_shuffle_down(mask: Any, value: Any, offset: Any, width: int, warp_s
 
 
 def _reduced(name: str, value: Any, identity: Callable[[DType], Any], operation: str) -> Any:
-    lane = _Lane(name)
-    own = _moved(name, value)
+    lane = Lane(name)
+    own = moved(value)
     wide = dtypes.float32 if own.dtype.is_float and own.dtype.bits < 32 else own.dtype
     if operation in ("and", "or") and own.dtype.is_float:
         raise DTypeError(f"`T.{name}` combines the bits of integers, not `{own.dtype}`", location=place())
@@ -385,7 +385,7 @@ def _bit(lane: Any) -> Any:
     return binary("shl", expr(1, dtypes.uint32), expr(lane, dtypes.uint32))
 
 
-def _votes(lane: _Lane, predicate: Any) -> Expr:
+def _votes(lane: Lane, predicate: Any) -> Expr:
     """Returns the lanes that say yes."""
     source, target = _fragment(lane.threads, dtypes.uint32), _fragment(lane.threads, dtypes.uint32)
     source[lane.number] = values.cast(predicate, dtypes.uint32)
@@ -393,7 +393,7 @@ def _votes(lane: _Lane, predicate: Any) -> Expr:
     return Expr(target.load_element([lane.number]).results[0], dtypes.uint32)
 
 
-def _counted(lane: _Lane, mask: Any) -> Expr:
+def _counted(lane: Lane, mask: Any) -> Expr:
     """Returns the lanes of a mask that are threads."""
     lanes = _mask(mask)
     return lanes if lane.is_whole else expr(binary("and", lanes, _votes(lane, True)), dtypes.uint32)
@@ -408,7 +408,7 @@ def ballot_sync(predicate: Any, mask: Any = _ALL) -> Any:
     >>> first = T.__ffs(T.ballot_sync(x > 0)) - 1
     """
     chosen = _predicate("ballot_sync", predicate)
-    votes = _votes(_Lane("ballot_sync"), chosen)
+    votes = _votes(Lane("ballot_sync"), chosen)
     return values.cast(votes if known(mask) == _ALL else binary("and", votes, _mask(mask)), dtypes.uint64)
 
 
@@ -417,7 +417,7 @@ def ballot(predicate: Any) -> Any:
 
     >>> lanes = T.ballot(x > 0)
     """
-    return values.cast(_votes(_Lane("ballot"), _predicate("ballot", predicate)), dtypes.uint64)
+    return values.cast(_votes(Lane("ballot"), _predicate("ballot", predicate)), dtypes.uint64)
 
 
 def activemask() -> Any:
@@ -425,7 +425,7 @@ def activemask() -> Any:
 
     >>> lanes = T.activemask()
     """
-    return values.cast(_votes(_Lane("activemask"), True), dtypes.uint64)
+    return values.cast(_votes(Lane("activemask"), True), dtypes.uint64)
 
 
 def any_sync(predicate: Any, mask: Any = _ALL) -> Any:
@@ -433,7 +433,7 @@ def any_sync(predicate: Any, mask: Any = _ALL) -> Any:
 
     >>> flag = T.any_sync(x > 0)
     """
-    votes = _votes(_Lane("any_sync"), _predicate("any_sync", predicate))
+    votes = _votes(Lane("any_sync"), _predicate("any_sync", predicate))
     return values.cast(binary("ne", binary("and", votes, _mask(mask)), 0), dtypes.int32)
 
 
@@ -444,7 +444,7 @@ def all_sync(predicate: Any, mask: Any = _ALL) -> Any:
     """
     chosen = _predicate("all_sync", predicate)
     against = binary("xor", chosen, True) if isinstance(chosen, Expr) else not chosen
-    votes = _votes(_Lane("all_sync"), against)
+    votes = _votes(Lane("all_sync"), against)
     return values.cast(binary("eq", binary("and", votes, _mask(mask)), 0), dtypes.int32)
 
 
@@ -458,10 +458,10 @@ def match_any_sync(value: Any, mask: Any = _ALL) -> Any:
 
     >>> peers = T.match_any_sync(k)
     """
-    lane = _Lane("match_any_sync")
-    own = _bits_of(_moved("match_any_sync", value))
+    lane = Lane("match_any_sync")
+    own = _bits_of(moved(value))
     found = alloc_var("uint32", 0)
-    with serial(_WARP) as other:
+    with serial(WARP) as other:
         is_same = binary("eq", lane.read(own, other), own)
         if not lane.is_whole:
             is_same = binary("and", is_same, lane.exists(other))
@@ -474,8 +474,8 @@ def match_all_sync(value: Any, mask: Any = _ALL) -> Any:
 
     >>> same = T.match_all_sync(x)
     """
-    lane = _Lane("match_all_sync")
-    own = _bits_of(_moved("match_all_sync", value))
+    lane = Lane("match_all_sync")
+    own = _bits_of(moved(value))
     lanes = _counted(lane, mask)
     first = binary("sub", __ffs(lanes), 1)
     differs = binary("and", _votes(lane, binary("ne", lane.read(own, first), own)), lanes)
@@ -565,10 +565,10 @@ def __fns(mask: Any, base: Any, offset: Any) -> Any:
     left = alloc_var("int32", binary("max", absolute(count), 1))
     found = alloc_var("uint32", _ALL)
     step = select(binary("lt", count, 0), -1, 1)
-    with serial(select(binary("eq", count, 0), 1, _WARP)) as i:
+    with serial(select(binary("eq", count, 0), 1, WARP)) as i:
         at = expr(binary("add", start, binary("mul", step, i)), dtypes.int32)
-        bit = binary("and", binary("shr", word, expr(binary("and", at, _WARP - 1), dtypes.uint32)), 1)
-        inside = binary("and", binary("ge", at, 0), binary("lt", at, _WARP))
+        bit = binary("and", binary("shr", word, expr(binary("and", at, WARP - 1), dtypes.uint32)), 1)
+        inside = binary("and", binary("ge", at, 0), binary("lt", at, WARP))
         is_set = binary("and", inside, binary("eq", bit, 1))
         left.set(select(is_set, binary("sub", left, 1), left))
         is_it = binary("and", is_set, binary("eq", left, 0))
