@@ -47,9 +47,9 @@ class Results:
         """Returns the argument whose framework and device the results are of, or None."""
         return None if self._first_tensor is None else arguments[self._first_tensor]
 
-    def allocate(self, arguments: Sequence[Any], *, is_cuda: bool) -> list[Any]:
-        """Returns empty tensors."""
-        like = self.like(arguments)
+    def allocate(self, arguments: Sequence[Any], *, is_cuda: bool, like: Any = None) -> list[Any]:
+        """Returns empty tensors; `like` is as an argument would be, where none is a tensor."""
+        like = like if self._first_tensor is None else arguments[self._first_tensor]
         return [result.allocate(arguments, like, is_cuda=is_cuda) for result in self.made]
 
     def fast(self, launch: Callable[..., Any], arguments: Sequence[Any]) -> _tl.ResultCall | None:

@@ -150,6 +150,41 @@ def test_results(run):
     )
 
 
+def test_results_of_calls_without_tensors(run):
+    """Programs for TileLang get them from PyTorch's pool; others, which may use any framework, an array."""
+    run("""
+        import stand_in_torch
+        import tilec.compat.tilelang as tilelang
+        from tilec.compat.tilelang import language as TL
+
+        @tilelang.jit(target="cpu")
+        def eager(n):
+            A, B = TL.empty((n, 4), "float32"), TL.empty((2,), "int64")
+            with TL.Kernel(n, threads=32) as b:
+                for i in TL.Parallel(4):
+                    A[b, i] = b + i
+                for i in TL.Parallel(2):
+                    B[i] = i
+            return A, B
+
+        @TL.prim_func
+        def program(k: TL.int32, A: TL.Tensor((8,), "float32")):
+            with TL.Kernel(1, threads=32):
+                for i in TL.Parallel(8):
+                    A[i] = i * k
+
+        lazy = tilelang.compile(program, out_idx=[1], target="cpu")
+        for n in (3, 3, 5):
+            first, second = (stand_in_torch.memory[r._cdata] for r in eager(n))
+            np.testing.assert_array_equal(first, np.add.outer(np.arange(n), np.arange(4)))
+            np.testing.assert_array_equal(second, np.arange(2))
+            np.testing.assert_array_equal(stand_in_torch.memory[lazy(n)._cdata], np.arange(8) * n)
+        assert stand_in_torch.made[:3] == [((3, 4), "float32"), ((2,), "int64"), ((8,), "float32")]
+        assert len(stand_in_torch.made) == 9
+        assert isinstance(tilec.compile(program, [1], target="cpu")(2), tilec.Array)
+    """)
+
+
 def test_workspaces(run):
     """They are made as results are, and not returned."""
     run(

@@ -157,9 +157,11 @@ class JITImpl(JITFunction):
             return self.compile(*args, **kwargs)
         return as_pytorch(super()._call_slowly(*args, **kwargs))
 
-    def _remember(self, args: Any, kwargs: Any, bound: Any, kernel: Any, asked: Any) -> None:
-        if not self.is_eager or any(p.is_tensor for p in kernel.function.parameters if p.name in kernel.argument_names):
-            super()._remember(args, kwargs, bound, kernel, asked)  # others may need `as_pytorch`
+    def _eager_kernel(self, bound: Any, extents: Any) -> Any:
+        kernel, asked = super()._eager_kernel(bound, extents)
+        takes_tensors = any(p.is_tensor for p in kernel.function.parameters if p.name in kernel.argument_names)
+        # What says of no result whose it is; a `JITKernel` knows.
+        return kernel if takes_tensors else self._wrap(kernel), asked
 
     def get_tir(self, /, *args: Any, **kwargs: Any) -> PrimFunc:
         """Returns the program for these arguments."""

@@ -47,12 +47,33 @@ class JITKernel(_tl.FastCallable):
         expected = len(self.kernel.argument_names)
         if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.declared):
             raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
-        results = self.kernel(*args, **kwargs)
+        results = self.kernel.call_like(self._like, *args, **kwargs)
         found = as_pytorch(results)
         is_plain = all(a is b for a, b in zip(as_tuple(found), as_tuple(results), strict=True))
         if not kwargs and is_plain and self.kernel.fast is not None:
             self.set_fast(self.kernel.fast)  # what it cannot do comes here, to be counted
         return found
+
+    @property
+    def _like(self) -> Any:
+        """A tensor of PyTorch as results are to be of calls without a tensor, or None if PyTorch has none like them.
+
+        Its memory comes from PyTorch's pool. What `tilec.Array` allocates of a GPU, and frees again, is asked of the
+        driver at each call, which waits for the GPU.
+        """
+        torch = sys.modules.get("torch")
+        if torch is None or not self._has_results_alone:
+            return None
+        if not self.kernel.is_cuda:
+            return torch.empty(0, device="cpu")
+        return torch.empty(0, device="cuda") if torch.cuda.is_available() else None
+
+    @functools.cached_property
+    def _has_results_alone(self) -> bool:
+        """Whether calls make tensors and take none."""
+        taken = self.kernel.argument_names
+        tensors = [p for p in self.kernel.function.parameters if p.is_tensor]
+        return bool(tensors) and all(p.name not in taken for p in tensors)
 
     def __getattr__(self, name: str) -> Any:
         if name == "kernel":
