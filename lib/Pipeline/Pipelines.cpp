@@ -74,6 +74,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createUnrollFragmentLoopsPass());
   kernel.addPass(createInferLayoutsPass());
   kernel.addPass(createStageFragmentsPass());
+  kernel.addPass(createForwardFragmentsPass());
   kernel.addPass(createAddWorkspacesPass());
   kernel.addPass(createMarkBulkStoresPass());
   kernel.addPass(createVerifyLayoutsPass());

@@ -376,6 +376,17 @@ def AddWorkspacesPass : Pass<"tl-add-workspaces", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
+def ForwardFragmentsPass : Pass<"tl-forward-fragments", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "store fragments straight that lie as their tensor does";
+  let description = [{
+    Where a fragment is copied to a shared tile, and that to a tensor, and neither is
+    used otherwise between or the tile at all, the fragment is copied to the tensor, if
+    its layout has each warp hold whole sectors of 32 bytes in pieces of 16, and if the
+    tensor's rows and the tile's place are known to be multiples of 16 bytes. Requires
+    layouts. Left alone: accumulators of tensor cores, which lie otherwise.
+  }];
+}
+
 def MarkBulkStoresPass : Pass<"tl-mark-bulk-stores", "::mlir::gpu::GPUModuleOp"> {
   let summary = "hand stores of whole tiles to the bulk copy engine";
   let description = [{
