@@ -86,20 +86,24 @@ class Kernel(_tl.FastCallable):
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         """Calls with everything that is not the fast path: keywords, results to allocate, copies to a GPU."""
-        return self.call_like(None, *args, **kwargs)
+        with ends_in_program:
+            return self._call(args, kwargs, None)
 
     def call_like(self, like: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Calls, with results of the framework and on the device of a tensor, `like`, if no argument is a tensor."""
         with ends_in_program:
-            launch = self._launch or self._load()
-            arguments = self._bind(args, kwargs)
-            results = self._results.allocate(arguments, is_cuda=self.is_cuda, like=like)
-            values = self._results.insert(arguments, results)
-            if launch(*values) is NotImplemented:
-                self._launch_with_copies(launch, values)
-            elif not kwargs and (fast := self._results.fast(launch, arguments)):
-                self._use(fast)
-            return self._results.returned(results)
+            return self._call(args, kwargs, like)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], like: Any) -> Any:
+        launch = self._launch or self._load()
+        arguments = self._bind(args, kwargs)
+        results = self._results.allocate(arguments, is_cuda=self.is_cuda, like=like)
+        values = self._results.insert(arguments, results)
+        if launch(*values) is NotImplemented:
+            self._launch_with_copies(launch, values)
+        elif not kwargs and (fast := self._results.fast(launch, arguments)):
+            self._use(fast)
+        return self._results.returned(results)
 
     def _use(self, fast: Any) -> None:
         """Has `fast` do those calls from now on that it can do."""
