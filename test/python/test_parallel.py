@@ -224,7 +224,7 @@ def test_the_number_of_a_row_is_loaded_once_by_each_thread():
 
     a, b = np.ones((99, 256), np.float32), np.zeros((32, 256), np.float32)
     vectors = 32 * 256 // (32 * 4)  # of 16 bytes in each lane of a warp
-    numbers = 32 * 2  # two warps have a row
+    numbers = 32 * 2 // 4  # two warps have a row, and four rows that follow each other
     assert _count_rows(main, np.arange(32, dtype=np.int32), a, b) == (vectors + numbers, vectors)
 
 

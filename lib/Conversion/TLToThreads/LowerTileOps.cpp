@@ -8,6 +8,7 @@
 #include "tl/Conversion/TLToThreads/Passes.h"
 #include "tl/Conversion/TLToThreads/TellTiles.h"
 #include "tl/Conversion/TLToThreads/ThreadLowering.h"
+#include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -85,6 +86,19 @@ struct GemmModel : LoweringModel<GemmModel, GemmOp> {
   }
 };
 
+/// The layout over which threads fill shared memory: vectors as wide as its
+/// rows lie together.
+static FragmentLayout getFillLayout(Value target, ThreadLowering &lowering) {
+  auto type = cast<MemRefType>(target.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t numThreads = lowering.getScope().getNumThreads();
+  SmallVector<Value> first(shape.size(), lowering.index(0));
+  int64_t width = lowering.getAccessWidth(
+      target, first, getVectorWidth(shape, type.getElementType()));
+  return FragmentLayout::blocked(shape, numThreads,
+                                 spreadVectors(shape, width, numThreads));
+}
+
 struct FillModel : LoweringModel<FillModel, FillOp> {
   LogicalResult lowerToThreads(Operation *op, ThreadLowering &lowering) const {
     auto fill = cast<FillOp>(op);
@@ -102,11 +116,8 @@ struct FillModel : LoweringModel<FillModel, FillOp> {
     auto type = cast<MemRefType>(target.getType());
     if (isInSpace(target, Space::Private))
       return lowering.fillPrivate(target, fill.getValue()), success();
-    FragmentLayout layout =
-        isFragment
-            ? lowering.getLayout(target)
-            : FragmentLayout::blocked(type.getShape(),
-                                      lowering.getScope().getNumThreads(), 1);
+    FragmentLayout layout = isFragment ? lowering.getLayout(target)
+                                       : getFillLayout(target, lowering);
     auto loop = ParallelOp::create(b, loc, type.getShape(),
                                    toAttr(b.getContext(), layout));
     {
