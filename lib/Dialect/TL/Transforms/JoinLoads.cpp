@@ -162,6 +162,8 @@ static int64_t getAlignmentOfBase(Value base) {
   if (base.getDefiningOp<SharedBaseOp>())
     return kSharedAlignment;
   auto argument = dyn_cast<BlockArgument>(base);
+  if (argument && !argument.getOwner()->isEntryBlock())
+    return 1;
   auto kernel =
       base.getParentRegion()
           ? dyn_cast<gpu::GPUFuncOp>(base.getParentRegion()->getParentOp())
@@ -250,23 +252,29 @@ static bool commutes(Operation *op, unsigned space) {
          nullptr;
 }
 
-/// What the simulator is told of all loads, one after the other; fails if it is
-/// told of some alone.
-static FailureOr<Attribute> joinIterations(MutableArrayRef<ScalarLoad> loads) {
+/// What the simulator is told of all loads: the iterations one after the other,
+/// and the rest as of each. Fails if it is told different things.
+static FailureOr<NamedAttrList>
+joinAttributes(MutableArrayRef<ScalarLoad> loads) {
   SmallVector<int64_t> all;
-  size_t each = 0;
-  for (auto [number, load] : llvm::enumerate(loads)) {
-    auto own = load.op->getAttrOfType<DenseI64ArrayAttr>(kIterationsAttr);
-    size_t length = own ? own.size() : 0;
-    if (number != 0 && length != each)
+  std::optional<NamedAttrList> rest;
+  std::optional<size_t> length;
+  for (ScalarLoad &load : loads) {
+    NamedAttrList own(load.op->getDiscardableAttrDictionary());
+    auto iterations =
+        dyn_cast_or_null<DenseI64ArrayAttr>(own.erase(kIterationsAttr));
+    ArrayRef<int64_t> told =
+        iterations ? iterations.asArrayRef() : ArrayRef<int64_t>();
+    if ((rest && *rest != own) || (length && *length != told.size()))
       return failure();
-    each = length;
-    if (own)
-      llvm::append_range(all, own.asArrayRef());
+    rest = own;
+    length = told.size();
+    llvm::append_range(all, told);
   }
-  if (all.empty())
-    return Attribute();
-  return Attribute(DenseI64ArrayAttr::get(loads.front().op.getContext(), all));
+  if (!all.empty())
+    rest->set(kIterationsAttr,
+              DenseI64ArrayAttr::get(loads.front().op.getContext(), all));
+  return *rest;
 }
 
 /// The address of `first`, the load of the least address, at `place`, which is
@@ -284,8 +292,8 @@ static Value getAddressAt(OpBuilder &builder, LLVM::LoadOp first,
 
 /// Replaces `loads`, which are in the order of their addresses.
 static void join(MutableArrayRef<ScalarLoad> loads) {
-  FailureOr<Attribute> iterations = joinIterations(loads);
-  if (failed(iterations))
+  FailureOr<NamedAttrList> attributes = joinAttributes(loads);
+  if (failed(attributes))
     return;
   ScalarLoad *earliest = &loads.front();
   for (ScalarLoad &load : loads)
@@ -299,8 +307,7 @@ static void join(MutableArrayRef<ScalarLoad> loads) {
   auto vector = LLVM::LoadOp::create(builder, earliest->op.getLoc(),
                                      VectorType::get({count}, element), address,
                                      count * getBytes(element));
-  if (*iterations)
-    vector->setAttr(kIterationsAttr, *iterations);
+  vector->setDiscardableAttrs(attributes->getDictionary(vector.getContext()));
   for (auto [number, load] : llvm::enumerate(loads)) {
     Value own = vector::ExtractOp::create(builder, load.op.getLoc(), vector,
                                           static_cast<int64_t>(number));

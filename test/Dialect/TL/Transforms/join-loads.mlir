@@ -95,7 +95,7 @@ gpu.module @backwards {
 // Shared memory begins at a multiple of 1024. What the simulator is told of each
 // load it is told of the vector's elements.
 // CHECK-LABEL: gpu.func @shared
-// CHECK:         llvm.load %{{.+}} {alignment = 4 : i64, tl.iterations = array<i64: 0, 3, 1, 3>} : !llvm.ptr<3> -> vector<2xi16>
+// CHECK:         llvm.load %{{.+}} {alignment = 4 : i64, tl.iterations = array<i64: 0, 3, 1, 3>, tl.uses = array<i64: 2>} : !llvm.ptr<3> -> vector<2xi16>
 // CHECK-NOT:     llvm.load
 gpu.module @shared {
   gpu.func @shared(%n: i32, %out: !llvm.ptr<1>) kernel {
@@ -106,8 +106,8 @@ gpu.module @shared {
     %p0 = llvm.getelementptr %base[%i0] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i16
     %i1 = arith.addi %i0, %c1 overflow<nsw> : i32
     %p1 = llvm.getelementptr %base[%i1] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i16
-    %x0 = llvm.load %p0 {tl.iterations = array<i64: 0, 3>} : !llvm.ptr<3> -> i16
-    %x1 = llvm.load %p1 {tl.iterations = array<i64: 1, 3>} : !llvm.ptr<3> -> i16
+    %x0 = llvm.load %p0 {tl.iterations = array<i64: 0, 3>, tl.uses = array<i64: 2>} : !llvm.ptr<3> -> i16
+    %x1 = llvm.load %p1 {tl.iterations = array<i64: 1, 3>, tl.uses = array<i64: 2>} : !llvm.ptr<3> -> i16
     llvm.store %x0, %out : i16, !llvm.ptr<1>
     llvm.store %x1, %out : i16, !llvm.ptr<1>
     gpu.return
