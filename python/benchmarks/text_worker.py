@@ -182,7 +182,7 @@ class Ours:
         from tilec.kernel import Kernel
 
         install()
-        slowly = Kernel._call_slowly
+        slowly, like = Kernel._call_slowly, Kernel.call_like
 
         def called(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
             result = slowly(kernel, *args, **kwargs)
@@ -190,7 +190,13 @@ class Ours:
                 recorder.note(kernel, lambda: kernel.name, kernel, args, kwargs)
             return result
 
-        Kernel._call_slowly = called
+        def called_like(kernel: Kernel, tensor: Any, /, *args: Any, **kwargs: Any) -> Any:
+            result = like(kernel, tensor, *args, **kwargs)
+            if kernel.is_cuda == (recorder.device == "cuda"):
+                recorder.note(kernel, lambda: kernel.name, functools.partial(like, kernel, tensor), args, kwargs)
+            return result
+
+        Kernel._call_slowly, Kernel.call_like = called, called_like
         # Calls that are like an earlier one would go past it, in C++.
         for kind in _tl.FastCallable.__subclasses__():
             kind.set_fast = lambda callee, fast: None  # pyright: ignore[reportAttributeAccessIssue]

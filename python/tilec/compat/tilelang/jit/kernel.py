@@ -47,7 +47,8 @@ class JITKernel(_tl.FastCallable):
         expected = len(self.kernel.argument_names)
         if len(args) + len(kwargs) != expected and len(args) + len(kwargs) != len(self.kernel.function.declared):
             raise ValueError(f"Kernel expected {expected} inputs, but {len(args) + len(kwargs)} are provided.")
-        results = self.kernel.call_like(self._like, *args, **kwargs)
+        like = self._like
+        results = self.kernel(*args, **kwargs) if like is None else self.kernel.call_like(like, *args, **kwargs)
         found = as_pytorch(results)
         is_plain = all(a is b for a, b in zip(as_tuple(found), as_tuple(results), strict=True))
         if not kwargs and is_plain and self.kernel.fast is not None:
