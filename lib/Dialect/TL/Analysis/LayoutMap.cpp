@@ -8,6 +8,7 @@
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 
 #include "tl/Dialect/TL/Analysis/RowAccesses.h"
+#include "tl/Dialect/TL/IR/Convert.h"
 #include "tl/Dialect/TL/IR/Scans.h"
 #include "tl/Dialect/TL/IR/ThreadRange.h"
 #include "tl/Layout/FragmentRelations.h"
@@ -110,4 +111,15 @@ FragmentLayout tl::getDefaultLayout(AllocOp fragment) {
   if (uses.isReducedAcross && !uses.isReduced)
     width = fillWarp(shape.back(), width, uses.element);
   return FragmentLayout::blocked(shape, numThreads, width);
+}
+
+MemRefType tl::getWorkspaceType(Value target, const FragmentLayout &source,
+                                int64_t dim, int64_t groups) {
+  int64_t results =
+      llvm::product_of(source.project(dim).getShape(), int64_t(1));
+  Type element = cast<MemRefType>(target.getType()).getElementType();
+  return MemRefType::get(
+      {groups, results}, getReductionType(element), MemRefLayoutAttrInterface(),
+      gpu::AddressSpaceAttr::get(target.getContext(),
+                                 gpu::AddressSpace::Workgroup));
 }

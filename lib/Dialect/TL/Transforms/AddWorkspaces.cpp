@@ -42,16 +42,8 @@ static void addWorkspace(Op op, const FragmentLayout &source, int64_t dim,
   if (groups == 1 || op.getWorkspace())
     return;
   auto kernel = op->template getParentOfType<gpu::GPUFuncOp>();
-  int64_t results =
-      llvm::product_of(source.project(dim).getShape(), int64_t(1));
-  auto space =
-      gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get(
-      {groups, results},
-      getReductionType(
-          cast<MemRefType>(op.getTarget().getType()).getElementType()),
-      MemRefLayoutAttrInterface(), space);
-  auto layout = SharedLayoutAttr::get(op.getContext(), 0, results);
+  MemRefType type = getWorkspaceType(op.getTarget(), source, dim, groups);
+  auto layout = SharedLayoutAttr::get(op.getContext(), 0, type.getDimSize(1));
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   op.getWorkspaceMutable().assign(
       AllocOp::create(builder, op.getLoc(), type, layout, /*offset=*/nullptr));

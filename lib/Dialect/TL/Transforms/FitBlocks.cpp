@@ -33,6 +33,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
@@ -175,13 +176,24 @@ static bool asksForThread(KernelOp kernel) {
       .wasInterrupted();
 }
 
-/// True if threads have arrays, whose elements lie in rows of fragments: one
-/// for each thread that there is.
+/// True if all elements of `variable` that are accessed are named by numbers.
+static bool isNamed(AllocOp variable) {
+  return llvm::all_of(variable->getUsers(), [](Operation *user) {
+    return llvm::all_of(user->getOperands(), [](Value operand) {
+      return !operand.getType().isIndex() ||
+             matchPattern(operand, m_Constant());
+    });
+  });
+}
+
+/// True if threads have arrays. Those that have to be in memory are rows of
+/// fragments, one for each thread that executes the block.
 static bool hasArrays(KernelOp kernel) {
   return kernel.getBody()
       .walk([](AllocOp alloc) {
-        bool isArray = isInSpace(alloc, Space::Private) &&
-                       alloc.getType().getNumElements() > 1;
+        bool isArray =
+            isInSpace(alloc, Space::Private) &&
+            (alloc.getType().getNumElements() > 1 || !isNamed(alloc));
         return isArray ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();

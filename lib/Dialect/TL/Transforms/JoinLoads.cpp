@@ -208,6 +208,7 @@ public:
 private:
   void add(LLVM::LoadOp load);
   void flush(unsigned space);
+  void join(Group &group);
   int64_t getNumber(const void *of) {
     return numbers.try_emplace(of, numbers.size()).first->second;
   }
@@ -216,6 +217,9 @@ private:
   std::map<Key, unsigned> known;
   SmallVector<Group> groups;
   llvm::DenseMap<const void *, int64_t> numbers;
+  /// Loads that nothing uses any more. They stay to the end, so that no op that
+  /// is made meanwhile has the address of one, by which `numbers` knows it.
+  SmallVector<LLVM::LoadOp> joined;
 };
 } // namespace
 
@@ -290,11 +294,12 @@ static Value getAddressAt(OpBuilder &builder, LLVM::LoadOp first,
       place.getAddr(), ArrayRef<LLVM::GEPArg>(static_cast<int32_t>(-offset)));
 }
 
-/// Replaces `loads`, which are in the order of their addresses.
-static void join(MutableArrayRef<ScalarLoad> loads) {
+/// Writes a load of a vector in the place of `loads`, which are in the order of
+/// their addresses. False if they are told different things.
+static bool replace(MutableArrayRef<ScalarLoad> loads) {
   FailureOr<NamedAttrList> attributes = joinAttributes(loads);
   if (failed(attributes))
-    return;
+    return false;
   ScalarLoad *earliest = &loads.front();
   for (ScalarLoad &load : loads)
     if (load.op->isBeforeInBlock(earliest->op))
@@ -313,8 +318,7 @@ static void join(MutableArrayRef<ScalarLoad> loads) {
                                           static_cast<int64_t>(number));
     load.op.replaceAllUsesWith(own);
   }
-  for (ScalarLoad &load : loads)
-    load.op->erase();
+  return true;
 }
 
 /// How many of `loads`, from the first one on, are side by side and make one
@@ -335,7 +339,7 @@ static size_t getWidth(MutableArrayRef<ScalarLoad> loads, int64_t alignment) {
   return width;
 }
 
-static void joinGroup(Group &group) {
+void BlockLoads::join(Group &group) {
   llvm::sort(group.loads, [](const ScalarLoad &a, const ScalarLoad &b) {
     return std::pair(a.offset, a.number) < std::pair(b.offset, b.number);
   });
@@ -347,8 +351,9 @@ static void joinGroup(Group &group) {
   MutableArrayRef<ScalarLoad> rest = loads;
   while (!rest.empty()) {
     size_t width = getWidth(rest, group.alignment);
-    if (width > 1)
-      join(rest.take_front(width));
+    if (width > 1 && replace(rest.take_front(width)))
+      for (ScalarLoad &load : rest.take_front(width))
+        joined.push_back(load.op);
     rest = rest.drop_front(width);
   }
 }
@@ -379,7 +384,7 @@ void BlockLoads::flush(unsigned space) {
     if (group.loads.empty() ||
         getSpace(group.loads.front().op.getAddr()) != space)
       continue;
-    joinGroup(group);
+    join(group);
     group.loads.clear();
   }
 }
@@ -394,6 +399,8 @@ void BlockLoads::run(Block &block) {
   }
   flush(kDeviceSpace);
   flush(kSharedSpace);
+  for (LLVM::LoadOp load : joined)
+    load->erase();
 }
 
 namespace {

@@ -50,14 +50,15 @@ static bool uses(Operation *op, Value from) {
 }
 
 /// The branch on the condition of `select` that stands behind it with nothing
-/// that uses it in between; null if there is none.
+/// that uses it in between, nor a loop, through which both sides would be kept;
+/// null if there is none.
 static scf::IfOp findBranch(arith::SelectOp select) {
   for (Operation *next = select->getNextNode(); next;
        next = next->getNextNode()) {
     auto branch = dyn_cast<scf::IfOp>(next);
     if (branch && branch.getCondition() == select.getCondition())
       return branch;
-    if (uses(next, select.getResult()))
+    if (next->getNumRegions() != 0 || uses(next, select.getResult()))
       break;
   }
   return {};
@@ -96,6 +97,7 @@ static void join(arith::SelectOp select, scf::IfOp branch) {
   types.push_back(result.getType());
   auto joined =
       scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition());
+  joined->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
   joined.getThenRegion().takeBody(branch.getThenRegion());
   joined.getElseRegion().takeBody(branch.getElseRegion());
   branch.replaceAllUsesWith(joined.getResults().drop_back());

@@ -367,8 +367,8 @@ private:
                     {"type", b.getStringAttr(isWide ? "i64" : "i32")}}));
   }
 
-  /// The threads to launch: those of the program, unless compilation has put
-  /// further ones behind them.
+  /// The threads to launch: those that were chosen for the program, unless
+  /// compilation has put further ones behind them.
   static ArrayRef<int64_t> getBlock(LaunchOp launch, CompiledKernelOp kernel) {
     bool hasMore = llvm::product_of(kernel.getBlock()) >
                    llvm::product_of(launch.getBlock());

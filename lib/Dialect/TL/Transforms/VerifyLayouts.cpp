@@ -12,8 +12,9 @@
 //   the target holds it in the source as well;
 //   a gemm's accumulator, and its A if that is a fragment, lie as its
 //   instruction has them, in a block of whole warps;
-//   a reduction's target lies as its source projected, with a workspace if
-//   threads must meet in memory;
+//   a reduction's target lies as its source projected, and a scan's as its
+//   source, whose groups of threads are neighbours; either has a workspace for
+//   all of them if threads must meet in memory;
 //   what threads of a warp give each other is an element of each;
 //   a shared tile is cut into whole panels.
 //
@@ -146,16 +147,31 @@ static LogicalResult verifyGemm(GemmOp gemm) {
   return success();
 }
 
+/// The memory in which `groups` groups of threads combine along `dim`.
+template <typename Op>
+static LogicalResult verifyWorkspace(Op op, const FragmentLayout &source,
+                                     int64_t groups) {
+  if (groups == 1)
+    return success();
+  Value workspace = op.getWorkspace();
+  if (!workspace)
+    return op.emitOpError("has no workspace for ")
+           << groups << " groups of threads: run `tl-add-workspaces` first";
+  MemRefType type =
+      getWorkspaceType(op.getTarget(), source, op.getDim(), groups);
+  if (workspace.getType() != type)
+    return op.emitOpError("needs a workspace of type ")
+           << type << " for " << groups << " groups of threads";
+  return success();
+}
+
 static LogicalResult verifyReduction(ReduceOp reduce) {
   FragmentLayout source = getLayout(reduce.getSource());
   if (getLayout(reduce.getTarget()) != getReducedLayout(reduce, source))
     return reduce.emitOpError("has a target that does not lie as its source");
-  int64_t groups =
-      layout::getReductionSteps(source, reduce.getDim()).countGroups();
-  if (groups > 1 && !reduce.getWorkspace())
-    return reduce.emitOpError("has no workspace for ")
-           << groups << " groups of threads: run `tl-add-workspaces` first";
-  return success();
+  return verifyWorkspace(
+      reduce, source,
+      layout::getReductionSteps(source, reduce.getDim()).countGroups());
 }
 
 static LogicalResult verifyScan(ScanOp scan) {
@@ -167,11 +183,7 @@ static LogicalResult verifyScan(ScanOp scan) {
   if (!layout::meetsOnce(digits))
     return scan.emitOpError("has groups of threads whose places are no "
                             "neighbours");
-  int64_t groups = layout::countGroups(digits);
-  if (groups > 1 && !scan.getWorkspace())
-    return scan.emitOpError("has no workspace for ")
-           << groups << " groups of threads: run `tl-add-workspaces` first";
-  return success();
+  return verifyWorkspace(scan, layout, layout::countGroups(digits));
 }
 
 /// What threads give each other lies in the thread that it belongs to.

@@ -51,6 +51,13 @@ layout::FragmentLayout getDefaultLayout(llvm::ArrayRef<int64_t> shape,
 layout::FragmentLayout getDefaultLayout(ParallelOp loop);
 layout::FragmentLayout getDefaultLayout(AllocOp fragment);
 
+/// What `groups` groups of threads need to combine a fragment, laid out as
+/// `source`, along `dim` by way of shared memory: each result of each of them,
+/// as it is combined into `target`.
+mlir::MemRefType getWorkspaceType(mlir::Value target,
+                                  const layout::FragmentLayout &source,
+                                  int64_t dim, int64_t groups);
+
 /// The layout in which a scan is quick.
 layout::FragmentLayout getScanLayout(ScanOp scan);
 

@@ -7,7 +7,8 @@
 
 namespace tl {
 
-/// On an `scf.if`: code generators are not to make selections of it.
+/// On an `scf.if`: LLVM is not to make selections of it. The compilers of CUDA
+/// C++ decide for themselves.
 inline constexpr llvm::StringLiteral kBranchAttr = "tl.branch";
 
 } // namespace tl

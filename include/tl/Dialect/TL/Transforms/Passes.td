@@ -622,8 +622,8 @@ def KeepBranchesPass : Pass<"tl-keep-branches", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     An `arith.select` by one condition between vectors of 16 registers or more becomes
     an `scf.if`, or a result of the one behind it on the same condition. Every `scf.if`
-    that leaves such a vector gets `tl.branch`, by which code generators leave it one: to
-    pass by costs less than a selection for each register.
+    that leaves such a vector gets `tl.branch`, by which LLVM leaves it one: to pass by costs
+    less than a selection for each register.
 
     Comes behind the last canonicalization of `scf`, which makes selections of branches
     whose sides only name values.
