@@ -142,6 +142,28 @@ def late_products(stages):
     return program
 
 
+def changed_rows(count):
+    """Rows of a product in a pipelined loop, which go through shared memory: barriers stand between them, and bytes of
+    all are read by bulk copies in the end."""
+
+    @T.prim_func
+    def program(A: T.Tensor((128, 32), "float32"), B: T.Tensor((32, 16), "float32"), C: T.Tensor((128, 16), "float32")):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((128, 32), "float32")
+            b = T.alloc_shared((32, 16), "float32")
+            c = T.alloc_fragment((128, 16), "float32")
+            T.copy(B, b)
+            for _ in T.Pipelined(1, num_stages=2):
+                T.copy(A, a)
+                T.gemm(a, b, c, clear_accum=True)
+                for row in T.unroll(count):
+                    for j in T.Parallel(16):
+                        c[row, j] += 1
+                T.copy(c, C)
+
+    return program
+
+
 def box(width):
     """A thread's iterations of long formulas go through a small fragment."""
 
@@ -216,6 +238,13 @@ def test_stages_do_not_multiply_what_is_known_of_late_products(monkeypatch):
     monkeypatch.setenv("TL_DISABLE_CACHE", "1")
     few, many = (min(seconds(late_products(stages)) for _ in range(3)) for stages in (2, 8))
     assert many < 20 * few
+
+
+def test_barriers_are_not_each_tried_on_the_whole_kernel(monkeypatch):
+    """It is 5 times, and was 17 when the kernel was walked for each barrier and for each fence."""
+    monkeypatch.setenv("TL_DISABLE_CACHE", "1")
+    few, many = (min(seconds(changed_rows(count)) for _ in range(3)) for count in (28, 112))
+    assert many < 9 * few
 
 
 @pytest.mark.parametrize("alloc", [T.alloc_shared, T.alloc_fragment])

@@ -351,6 +351,8 @@ private:
 
   void walkBlock(Block &block, PendingSet &pending) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (statesInFront && inserted.contains(&op))
+        (*statesInFront)[&op] = pending;
       if (isStep(&op))
         visitStep(&op, pending);
       else
@@ -760,6 +762,7 @@ private:
   /// loop want it.
   void simplify() {
     isCheck = true;
+    learnStates();
     SmallVector<Operation *> fences, barriers;
     for (Operation *op : inserted) {
       if (isa<FenceAsyncOp>(op))
@@ -769,29 +772,85 @@ private:
         barriers.push_back(op);
     }
     for (Operation *barrier : barriers)
-      if (!tryErase(barrier))
+      if (isMissed(barrier, states.lookup(barrier)) || !tryErase(barrier))
         tryHoist(barrier);
-    for (Operation *fence : fences)
-      tryErase(fence);
+    llvm::erase_if(fences, [&](Operation *fence) {
+      return isMissed(fence, states.lookup(fence));
+    });
+    eraseSuperfluous(fences);
   }
 
-  /// Erases `op` if nothing is missing without it.
-  bool tryErase(Operation *op) {
-    Block *block = op->getBlock();
-    Block::iterator next = std::next(op->getIterator());
-    op->remove();
+  /// Finds the accesses in front of each inserted op, and those that are left
+  /// if a barrier stands in front of the innermost loop around it.
+  void learnStates() {
+    states.clear();
+    statesBehindHoist.clear();
+    statesInFront = &statesBehindHoist;
+    // Outer loops first, so that the innermost has the last word.
+    kernel.walk<WalkOrder::PreOrder>([&](LoopLikeOpInterface loop) {
+      if (isStep(loop))
+        return WalkResult::skip();
+      visits.clear();
+      PendingSet nothing;
+      visitFlow(loop, nothing);
+      return WalkResult::advance();
+    });
+    statesInFront = &states;
+    walk();
+    statesInFront = nullptr;
+  }
+
+  /// True if something is missing without `op` behind the accesses `pending`,
+  /// as far as ops behind it in its block show.
+  ///
+  /// That spares a walk of the kernel, which most ops would fail, at the cost
+  /// of the square of their number. `states` may be older than what has been
+  /// erased: no less is pending since.
+  bool isMissed(Operation *op, PendingSet pending) {
+    for (Operation *next = op->getNextNode(); next && isStep(next);
+         next = next->getNextNode())
+      if (apply(next, pending).isAny())
+        return true;
+    return false;
+  }
+
+  /// Erases `ops` if nothing is missing without them.
+  bool tryErase(ArrayRef<Operation *> ops) {
+    SmallVector<std::pair<Block *, Block::iterator>> places;
+    for (Operation *op : ops) {
+      places.push_back({op->getBlock(), std::next(op->getIterator())});
+      op->remove();
+    }
     if (!walk()) {
-      block->getOperations().insert(next, op);
+      for (auto [op, place] : llvm::reverse(llvm::zip_equal(ops, places)))
+        place.first->getOperations().insert(place.second, op);
       return false;
     }
-    events.forget(op);
-    op->destroy();
+    for (Operation *op : ops) {
+      events.forget(op);
+      inserted.remove(op);
+      op->destroy();
+    }
     return true;
   }
 
+  /// Erases those of `ops`, one after another, without which nothing is
+  /// missing. All of them if it can, then halves: what is left out makes no
+  /// other op superfluous, so that it comes to the same.
+  void eraseSuperfluous(ArrayRef<Operation *> ops) {
+    if (ops.empty() || tryErase(ops) || ops.size() == 1)
+      return;
+    size_t half = ops.size() / 2;
+    eraseSuperfluous(ops.take_front(half));
+    eraseSuperfluous(ops.drop_front(half));
+  }
+
   /// Moves `barrier`, with a fence right before it, out of as many loops as
-  /// nothing is missing then.
+  /// nothing is missing then. What an iteration starts alone is there wherever
+  /// the barrier goes.
   void tryHoist(Operation *barrier) {
+    if (isMissed(barrier, statesBehindHoist.lookup(barrier)))
+      return;
     SmallVector<Operation *, 2> moved = {barrier};
     Operation *fence = barrier->getPrevNode();
     if (isa_and_nonnull<FenceAsyncOp>(fence) && inserted.contains(fence))
@@ -805,8 +864,10 @@ private:
     for (Operation *loop : llvm::reverse(loops)) {
       for (Operation *op : moved)
         op->moveBefore(loop);
-      if (walk())
+      if (walk()) {
+        learnStates();
         return;
+      }
     }
     for (Operation *op : moved)
       op->moveBefore(next);
@@ -824,6 +885,10 @@ private:
   llvm::DenseMap<Operation *, Visit> visits;
   SmallVector<const Access *> asyncAccesses;
   llvm::SetVector<Operation *> inserted;
+  /// What is pending in front of inserted ops; and where it is kept in a walk.
+  using States = llvm::DenseMap<Operation *, PendingSet>;
+  States states, statesBehindHoist;
+  States *statesInFront = nullptr;
   bool isCheck = false, isComplete = true, mustRestart = false;
 };
 
