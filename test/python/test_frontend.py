@@ -836,6 +836,16 @@ def _halves(F):
             "`A` of `T.gemm` is <global buffer .*`T.copy` it to one of the tiles of `T.alloc_shared`",
         ),
         (lambda A, S, F: T.gemm(S, S, S), DTypeError, "`C` of `T.gemm` is <shared buffer"),
+        (
+            lambda A, S, F: T.gemm(S, T.alloc_local((64, 64), "float16"), F),
+            DTypeError,
+            "`B` of `T.gemm` is <local buffer .* only where `A`, `B` and `C` all are whole ones; .*`T.alloc_shared`",
+        ),
+        (
+            lambda A, S, F: T.gemm(S, S, T.alloc_local((64, 64), "float32")),
+            DTypeError,
+            "`C` of `T.gemm` is <local buffer .* only where .*; `T.copy` it to one of the fragments",
+        ),
         (lambda A, S, F: T.gemm(S, S, T.alloc_fragment((64, 64), "float32"), policy=3), Exception, "GemmWarpPolicy"),
         (lambda A, S, F: T.reduce_sum(A, F), DTypeError, "this is <global buffer .*`T.copy` it to a tile"),
         (

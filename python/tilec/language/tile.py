@@ -943,7 +943,8 @@ def gemm(
       multiples of 8 rows, and of 32 bytes along K, where that is the last dimension, else of 128. Others, and slices of
       fragments, are copied to shared memory.
     - `B`: K x N, or N x K with `transpose_B`; in shared memory, and slices as for `A`. A fragment is copied there.
-    - `C`: M x N, a fragment. A region of one is copied to a fragment and back. All three may be local arrays.
+    - `C`: M x N, a fragment. A region of one is copied to a fragment and back. `A`, `B` and `C` may be whole local
+      arrays instead, but only all three.
     - Types: `A` and `B` of one of `float16`, `bfloat16`, `float32` and `float64`, each of `int8`, `int4` or `uint4`, or
       each of `float8_e4m3`, `float8_e5m2` or `float4_e2m1fn`; those of `fnuz` are multiplied as `float16`, and so are
       integers of 8 bits where one is `uint8`, with a K of 256 at most. `C` of `float32` for floats of 32 bits and fewer
@@ -1105,6 +1106,12 @@ def _operand(name: str, operand: Any, space: Space) -> Buffer:
     buffer = operand.buffer if isinstance(operand, Region) else operand
     if not isinstance(buffer, Buffer) or buffer.space not in ((space,) if space == "fragment" else (space, "fragment")):
         what = "fragments" if space == "fragment" else "tiles of `T.alloc_shared`"
+        if isinstance(buffer, Buffer) and buffer.space == "local":
+            raise DTypeError(
+                f"`{name}` of `T.gemm` is {operand!r}: it takes local arrays only where `A`, `B` and `C` all are whole "
+                f"ones; `T.copy` it to one of the {what}",
+                location=current().here(),
+            )
         raise DTypeError(
             f"`{name}` of `T.gemm` is {operand!r}: `A` and `B` are tiles of `T.alloc_shared`, or fragments, and `C` "
             f"one of `T.alloc_fragment`; `T.copy` it to one of the {what}",
