@@ -551,6 +551,24 @@ def test_uint32_and_an_index_meet_in_int64(run):
         np.testing.assert_array_equal(b, [int(exact(int(x), i + 1)) for i, x in enumerate(a)])
 
 
+@pytest.mark.parametrize("name", ["int32", "int16", "uint8", "bool"])
+def test_an_index_beside_no_wider_integer_stays_an_index(run, name):
+    """In either order: their sum meets `uint32` in `int64`, as an index does."""
+    a = np.array([-1, 5, 100, -7]).astype(name)
+    u = np.array([2**32 - 1, 2**31, 7, 2**32 - 6], "uint32")
+
+    @T.prim_func
+    def program(A: T.Tensor((4,), name), U: T.Tensor((4,), "uint32"), B: T.Tensor((2, 4), "int64")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[0, i] = (A[i] + i) + U[i]
+                B[1, i] = (i + A[i]) + U[i]
+
+    b = np.full((2, 4), 99)
+    run(program, a, u, b)
+    np.testing.assert_array_equal(b, [[int(x) + i + int(y) for i, (x, y) in enumerate(zip(a, u, strict=True))]] * 2)
+
+
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_integers_of_one_width_meet_in_the_unsigned_one(run, bits):
     signed, unsigned = f"int{bits}", f"uint{bits}"
