@@ -75,7 +75,10 @@ def binary(op: str, left: Any, right: Any) -> Any:
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return _fold(op, a, b)
     found = _of_values(op, a, b)
-    if isinstance(found, Expr) and found is not a and found is not b and makes_extents(op):
+    if not isinstance(found, Expr) or found is a or found is b:
+        return found
+    found.is_found = found.const is not None and any(isinstance(v, Expr) and v.is_of_kernel for v in (a, b))
+    if makes_extents(op):
         parts = [v.extent if isinstance(v, Expr) else v for v in (a, b)]
         if all(isinstance(part, int | Symbol) for part in parts):
             found.extent = computed(op, *parts)
@@ -91,6 +94,8 @@ def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     if dtype.kind == "uint":  # a constant below zero is a large number there
         a, b = (cast(v, dtype) if isinstance(v, Expr) and v.const is not None else v for v in (a, b))
     x, y = (v.const if isinstance(v, Expr) else v for v in (a, b))
+    if op in _DIVISIONS and y == 0 and dtype.is_integer and _is_total(b):
+        return _int_binary(op, _operand(a, dtype), _operand(b, dtype), dtype)
     if x is not None and y is not None and not (op == "div" and dtype.is_integer):
         return _fold_typed(op, x, y, dtype)
     if (known_result := _identity(op, a, b, dtype)) is not None:
@@ -105,6 +110,11 @@ def _of_values(op: str, a: Number | Expr, b: Number | Expr) -> Any:
     if dtype.is_float:
         return _float_binary(op, left_value, right_value, dtype)
     return _int_binary(op, left_value, right_value, dtype)
+
+
+def _is_total(divisor: Number | Expr) -> bool:
+    """Whether to divide by it gives 0 if it is zero, and is no mistake that is seen: the program writes no constant."""
+    return isinstance(divisor, Expr) and divisor.is_found and current().kernel_block is not None
 
 
 def operate(op: str, left: Any, right: Any) -> Any:
@@ -216,7 +226,7 @@ def _identity(op: str, a: Number | Expr, b: Number | Expr, dtype: DType) -> Expr
         return _typed("Expr", binary("sub", 0, _operand(a, dtype)))
     if op in _DIVISIONS and y == 0:
         raise RangeError(
-            f"`{_SYMBOL[op]}` divides by zero: its divisor is the constant 0, as `i % 1` is, too; give another one",
+            f"`{_SYMBOL[op]}` divides by zero: its divisor is the constant 0; give another one",
             location=place(),
         )
     return None

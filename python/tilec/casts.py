@@ -89,7 +89,8 @@ def to_index(value: Any) -> Expr:
     constant = number.const if isinstance(number, Expr) else number
     if constant is not None:
         fits = _LEAST_INDEX <= constant <= _GREATEST_INDEX
-        return Expr(None, const=int(constant) if fits else _LEAST_INDEX)
+        is_found = isinstance(number, Expr) and number.is_found
+        return Expr(None, const=int(constant) if fits else _LEAST_INDEX, is_found=is_found)
     number = _typed("Expr", number)
     if number.dtype is dtypes.index:
         return number
@@ -132,7 +133,9 @@ def cast(value: Any, dtype: Any) -> Any:
     if source == target:
         return number
     if number.const is not None:
-        return _cast_constant(number.const, target)
+        converted = _cast_constant(number.const, target)
+        converted.is_found = number.is_found
+        return converted
     if isinstance(source, dtypes.Format):
         return cast(formats.decoded(number, source), target)
     if isinstance(target, dtypes.Format):

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 class Expr(Operators):
     """A scalar of a known type: a value of the kernel, or a constant that has been given a type.
 
-    `range` is what is known of an integer; its type's range if nothing is.
+    `range` is what is known of an integer; its type's range if nothing is. `is_found` says of a constant that it came
+    of a value of the kernel, as that of `x * 0` does, and that the program does not write it.
     """
 
-    __slots__ = ("_linear", "_range", "_value", "const", "dtype", "extent")
+    __slots__ = ("_linear", "_range", "_value", "const", "dtype", "extent", "is_found")
 
     def __init__(
         self,
@@ -43,12 +44,14 @@ class Expr(Operators):
         const: Number | None = None,
         bounds: Range | None = None,
         linear: Linear | None = None,
+        is_found: bool = False,
     ) -> None:
         self._value = value
         self.dtype = dtype
         self.const = const
         self._range = bounds
         self._linear = linear
+        self.is_found = is_found
         self.extent: Symbol | None = None
         """What it is to calls that allocate a tensor of this extent, for what is known before a kernel begins."""
 
@@ -84,6 +87,11 @@ class Expr(Operators):
         if self.const is not None:
             return self
         return Expr(self._value, self.dtype, bounds=self.range.clamped(bounds), linear=self._linear)
+
+    @property
+    def is_of_kernel(self) -> bool:
+        """Whether it is a value of the kernel, or came of one."""
+        return self.const is None or self.is_found
 
     def __repr__(self) -> str:
         if self.const is not None:

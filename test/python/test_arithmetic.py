@@ -94,6 +94,35 @@ def test_division_in_a_branch(run):
     np.testing.assert_array_equal(b, np.where(a % 3 != 0, a // np.maximum(a % 3, 1), 7))
 
 
+@pytest.mark.parametrize("name", ["int32", "uint8", "int64"])
+@pytest.mark.parametrize("divide", [operator.floordiv, operator.mod, T.ceildiv])
+def test_a_divisor_that_a_value_turned_out_to_be_is_no_constant_of_the_program(run, divide, name):
+    """Each is seen to be 0 when the kernel is built."""
+    zeros = [
+        lambda y, i: y << 98,
+        lambda y, i: y * 0,
+        lambda y, i: y % 1,
+        lambda y, i: y & 0,
+        lambda y, i: -(y * 0) + (y << 77),
+        lambda y, i: T.cast(y * 0, "int64"),
+        lambda y, i: i % 1,
+        lambda y, i: i << 40,
+        lambda y, i: T.get_block_binding(),
+    ]
+
+    @T.prim_func
+    def program(A: T.Tensor((4,), name), B: T.Tensor((len(zeros), 2, 4), name)):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                for n, zero in enumerate(zeros):
+                    B[n, 0, i] = divide(A[i], zero(A[i], i))
+                    B[n, 1, i] = divide(T.cast(5, name), zero(A[i], i))
+
+    b = np.full((len(zeros), 2, 4), 9, name)
+    run(program, np.arange(4, dtype=name), b)
+    assert not b.any()
+
+
 @pytest.mark.parametrize("name", SIGNED + UNSIGNED)
 def test_shifts_by_any_amount(run, name):
     bits = np.iinfo(name).bits

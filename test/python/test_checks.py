@@ -269,6 +269,17 @@ def test_the_message_says_what_where_and_who():
     assert line[caret.index("^") :].startswith("12")
 
 
+def test_a_divisor_that_is_seen_to_be_zero_is_reported():
+    @T.prim_func
+    def program(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[i] = 12 // (A[i] << 98)
+
+    with pytest.raises(CheckError, match="an integer is divided by zero"):
+        tilec.compile(program, target="cpu", checks=True)(*arrays())
+
+
 def test_a_kernel_reports_each_time_and_can_be_called_again():
     kernel = tilec.compile(halves, target="cpu", checks=True)
     for _ in range(2):

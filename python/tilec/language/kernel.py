@@ -342,7 +342,7 @@ def get_thread_binding(dim: int = 0) -> Expr:
     kernel = opened_kernel("`T.get_thread_binding`")
     axis = _AXES[_dimension(dim, len(kernel.threads), "T.get_thread_binding")]
     if kernel.threads[dim] == 1:
-        return Expr(None, const=0)  # nothing differs between threads of which there is one
+        return Expr(None, const=0, is_found=True)  # nothing differs between threads of which there is one
     op = _ops.gpu_thread_id(dimension=axis)
     return ThreadCoordinate(op.results[0], dim, Range(0, kernel.threads[dim] - 1))
 
