@@ -469,7 +469,7 @@ _IN_PROGRAMS = {
     "tl.parallel": "T.Parallel",
     "tl.pipelined": "T.Pipelined",
     "tl.reduce": "T.reduce",
-    "tl.scan": "T.cumsum",
+    "tl.scan": "T.cumsum` or `T.cummax",
     "tl.tensor_at": "T.make_tensor_from_addr",
 }
 """What programs call the operations that messages of the compiler are about."""

@@ -117,6 +117,7 @@ func.func @of_threads(%A: !A) attributes {tl.entry} {
 // CHECK:         tl.kernel @three {{.*}} threads(384) attributes {tl.launched = array<i32: 256, 1, 1>}
 // CHECK:         tl.kernel @shared {{.*}} threads(384) {
 // CHECK:         tl.kernel @rows {{.*}} threads(384) {
+// CHECK:         tl.kernel @row {{.*}} threads(384) {
 
 // NORMAL-LABEL: gpu.func @three_2
 // NORMAL-SAME:    known_block_size = array<i32: 256, 1, 1>
@@ -159,6 +160,20 @@ func.func @three(%A: !A) attributes {tl.entry} {
     tl.store %zero, %own[%c0] : memref<4xf32, #gpu.address_space<private>>
     tl.gemm %s, %t, %x : !tile, !rows, !acc
     %y = tl.load %own[%c0] : memref<4xf32, #gpu.address_space<private>>
+    tl.store %y, %A[%i, %c0] : !A
+    tl.copy %x to %A[%c0, %c0] tile(128, 128) : !acc to !A
+  }
+  tl.kernel @row blocks(%b) in (%one) threads(384) {
+    %zero = arith.constant 0.0 : f32
+    %s = tl.alloc : !tile
+    %t = tl.alloc : !rows
+    %x = tl.alloc : !acc
+    %own = tl.alloc : memref<1xf32, #gpu.address_space<private>>
+    %i = gpu.thread_id x
+    %j = arith.minui %b, %c0 : index
+    tl.store %zero, %own[%j] : memref<1xf32, #gpu.address_space<private>>
+    tl.gemm %s, %t, %x : !tile, !rows, !acc
+    %y = tl.load %own[%j] : memref<1xf32, #gpu.address_space<private>>
     tl.store %y, %A[%i, %c0] : !A
     tl.copy %x to %A[%c0, %c0] tile(128, 128) : !acc to !A
   }

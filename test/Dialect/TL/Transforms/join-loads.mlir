@@ -1,6 +1,13 @@
 // Scalars that lie side by side are loaded at once.
 
 // RUN: tl-opt %s --tl-join-loads | FileCheck %s
+// RUN: python3 %S/Inputs/rows_from_tables.py 12 | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-join-loads))' | FileCheck %s --check-prefix=TABLES
+// RUN: python3 %S/Inputs/rows_from_tables.py 16 | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-join-loads))' | FileCheck %s --check-prefix=TABLES
+// RUN: python3 %S/Inputs/rows_from_tables.py 18 | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-join-loads))' | FileCheck %s --check-prefix=TABLES
+// RUN: python3 %S/Inputs/rows_from_tables.py 40 | tl-opt --pass-pipeline='builtin.module(gpu.module(tl-join-loads))' | FileCheck %s --check-prefix=TABLES
+
+// TABLES:     !llvm.ptr<3> -> vector<
+// TABLES-NOT: !llvm.ptr<1> -> vector<
 
 // Eight halves of a row: 256 k + 8 t + 0 to 7. Sums of 32 bits are taken apart,
 // because 8 divides what the numbers are added to.

@@ -224,6 +224,20 @@ gpu.module @scans_of_groups {
 
 // -----
 
+#tile = #tl.fragment_layout<shape = [64], thread = [32, 2] : [1, 32], value = [] : []>
+
+gpu.module @scans_in_little_memory {
+  gpu.func @kernel() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %w = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 1>) : memref<1x1xf32, #gpu.address_space<workgroup>>
+    %x = tl.alloc layout(#tile) : memref<64xf32, #tl.fragment>
+    // expected-error @below {{needs a workspace of type 'memref<2x1xf32, #gpu.address_space<workgroup>>' for 2 groups of threads}}
+    tl.scan sum %x to %x dim(0) workspace(%w : memref<1x1xf32, #gpu.address_space<workgroup>>) : memref<64xf32, #tl.fragment>
+    gpu.return
+  }
+}
+
+// -----
+
 #tile = #tl.fragment_layout<shape = [128], thread = [64] : [1], value = [2] : [64]>
 
 gpu.module @scans_that_meet_twice {
