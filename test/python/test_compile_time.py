@@ -592,3 +592,17 @@ def test_a_number_of_all_iterations_that_each_step_uses_twice():
         x = x * 3 + 1 if x > k else x ^ k
         x = (x + 2**31) % 2**32 - 2**31
     np.testing.assert_array_equal(B, A + np.int32(x))
+
+
+def test_scans_are_not_written_out_by_threads_that_cannot_share_a_row():
+    """999 threads have no power of two in them but one: each would have the whole row."""
+
+    @T.prim_func
+    def program(A: T.Tensor((4096,), "float32"), B: T.Tensor((4096,), "float32")):
+        with T.Kernel(1, threads=999):
+            s = T.alloc_shared((4096,), "float32")
+            T.copy(A, s)
+            T.cumsum(s)
+            T.copy(s, B)
+
+    assert tilec.compile(program, target="sm_90a").get_ptx().count("\n") < 1000

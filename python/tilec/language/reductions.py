@@ -608,7 +608,9 @@ def _scan(name: str, op: str, src: Any, dst: Any, dim: int, reverse: bool, annot
         )
     dim = _dimension(dim, source, name)
     spaces = {source.buffer.space, target.buffer.space}
-    registers = math.prod(source.shape) * max(1, source.dtype.bits // 32) / opened_kernel(f"`{name}`").num_threads
+    threads = opened_kernel(f"`{name}`").num_threads
+    sharing = threads & -threads  # a tile of powers of two is not divided by what else is in their number
+    registers = math.prod(source.shape) * max(1, source.dtype.bits // 32) / sharing
     if "local" in spaces:
         _scan_rows(op, source, target, dim, reverse, in_parallel=False)
     elif registers > min(_MOST_REGISTERS[space] for space in spaces):
