@@ -132,8 +132,9 @@ def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predi
             f"of `{target.dtype}` from {source.space} to {target.space} memory",
             location=current().here(),
         )
-    for number in range(count):
-        element = source[src_access_ptr.at(number)]
+    # All are read before the first is written: nobody waits for one after the other.
+    elements = [source[src_access_ptr.at(number)] for number in range(count)]
+    for number, element in enumerate(elements):
         if predicate is not None:
             element = choose(predicate, lambda element=element: element, lambda: _zero(target))
         target[dst_access_ptr.at(number)] = element
