@@ -10,6 +10,7 @@ import operator
 import numpy as np
 import pytest
 
+import tilec
 import tilec.language as T
 from edge_cases import SIGNED, UNSIGNED, cut, evaluate, integers, pairs
 from tilec.constants import rounded
@@ -53,6 +54,19 @@ def test_division_towards_zero_of_mixed_signs(run):
         same = x.astype("int64").astype(name)
         np.testing.assert_array_equal(evaluate(run, T.truncdiv, x, y, out=name), same // y)
         np.testing.assert_array_equal(evaluate(run, T.truncmod, x, y, out=name), same % y)
+
+
+def test_division_towards_zero_of_extents():
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def program(A: T.Tensor((n,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(T.truncdiv(n, 3), threads=32) as b:
+            B[b] = T.truncmod(n, 4)
+
+    result = np.zeros(64, "int32")
+    tilec.compile(program, target="cpu")(np.zeros(7, "int32"), result)
+    np.testing.assert_array_equal(result[:3], [3, 3, 0])
 
 
 @pytest.mark.parametrize("name", SIGNED + UNSIGNED)

@@ -299,8 +299,11 @@ def truncdiv(a: Any, b: Any) -> Any:
     >>> T.truncdiv(-7, 2)
     -3
     """
-    quotient, is_below, _ = _truncated(*_of_one_type(a, b))
-    return select(is_below, binary("add", quotient, 1), quotient)
+    a, b = _of_one_type(a, b)
+    quotient = binary("floordiv", a, b)
+    if _is_never_negative(a) and _is_never_negative(b):
+        return quotient
+    return select(_is_rounded_down(a, b), binary("add", quotient, 1), quotient)
 
 
 def truncmod(a: Any, b: Any) -> Any:
@@ -310,8 +313,10 @@ def truncmod(a: Any, b: Any) -> Any:
     -1
     """
     a, b = _of_one_type(a, b)
-    _, is_below, rest = _truncated(a, b)
-    return select(is_below, binary("sub", rest, b), rest)
+    rest = binary("mod", a, b)
+    if _is_never_negative(a) and _is_never_negative(b):
+        return rest
+    return select(_is_rounded_down(a, b), binary("sub", rest, b), rest)
 
 
 def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
@@ -320,11 +325,15 @@ def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
     return beside(a, b), beside(b, a)
 
 
-def _truncated(a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Returns quotient and remainder of a division that rounds down, and whether rounding to zero is one above."""
-    quotient, rest = binary("floordiv", a, b), binary("mod", a, b)
+def _is_never_negative(number: Any) -> bool:
+    found = simplify(number)
+    return (found.range.low if isinstance(found, Expr) else found) >= 0
+
+
+def _is_rounded_down(a: Any, b: Any) -> Any:
+    """Returns whether a quotient that is rounded to zero is one above the one that is rounded down."""
     differs = binary("ne", binary("lt", a, 0), binary("lt", b, 0))
-    return quotient, binary("and", binary("ne", rest, 0), differs), rest
+    return binary("and", binary("ne", binary("mod", a, b), 0), differs)
 
 
 def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
