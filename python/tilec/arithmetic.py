@@ -622,6 +622,20 @@ def beside(value: Any, other: Any) -> Any:
     return _operand(x, common_type(x, y)) if isinstance(x, Expr) or isinstance(y, Expr) else x
 
 
+def as_chosen(value: Any, other: Any) -> Any:
+    """Returns one of two numbers as a choice while the kernel runs would give it, also of two of Python's."""
+    found = beside(value, other)
+    builder = current_or_none()
+    if isinstance(found, Expr) or builder is None or builder.kernel_block is None:
+        return found
+    dtype = common_type(value, other)
+    if dtype.is_integer and not dtype.range[0] <= found <= dtype.range[1]:
+        return found
+    constant = typed_constant(found, dtype)
+    constant.is_found = True
+    return constant
+
+
 def unify(left: Any, right: Any) -> tuple[Expr, Expr]:
     """Returns two numbers as values of one type."""
     a, b = simplify(left), simplify(right)

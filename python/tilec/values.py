@@ -3,6 +3,7 @@
 from . import arithmetic, operators
 from .arithmetic import (
     absolute,
+    as_chosen,
     beside,
     binary,
     common_type,
@@ -28,8 +29,8 @@ from .ranges import Range
 operators.provide(arithmetic)
 
 __all__ = [
-    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "beside", "binary", "bounded_index", "cast",
-    "common_type", "condition", "difference", "exactly", "expr", "float_function", "greatest", "has_few_bits",
+    "Expr", "Linear", "Lost", "Number", "Range", "Scalar", "absolute", "as_chosen", "beside", "binary", "bounded_index",
+    "cast", "common_type", "condition", "difference", "exactly", "expr", "float_function", "greatest", "has_few_bits",
     "index_value", "is_as_far", "known", "least", "narrowed", "negative", "operate", "select", "simplify", "static_int",
     "to_index", "truth", "typed", "typed_constant", "unify",
 ]  # fmt: skip

@@ -56,6 +56,31 @@ def test_division_towards_zero_of_mixed_signs(run):
         np.testing.assert_array_equal(evaluate(run, T.truncmod, x, y, out=name), same % y)
 
 
+def test_a_choice_of_numbers_has_their_type_whether_its_condition_is_known_or_not():
+    """Rule P4; and what is chosen is no constant that the program writes as an index or a divisor (M4, I7)."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64,), "int32"), B: T.Tensor((8, 2), "float64")):
+        with T.Kernel(1, threads=32):
+            y = A[5]
+            for column, zero in enumerate((y, y * 0)):
+                B[0, column] = T.cast(A[T.if_then_else(zero == 0, -1, -2)], "float64")
+                B[1, column] = T.cast(A[T.Select(zero == 0, -1, -2)], "float64")
+                B[2, column] = T.cast(T.if_then_else(zero == 0, 70000, 0) * 70000, "float64")
+                B[3, column] = T.cast(T.if_then_else(zero == 0, 1, 2) << 33, "float64")
+                B[4, column] = T.cast(T.Select(zero == 0, 2**31 - 1, 0) + 1, "float64")
+                B[5, column] = T.cast(~T.if_then_else(zero == 0, True, False), "float64")
+                B[6, column] = T.cast(A[7] // T.if_then_else(zero == 0, 0, 1), "float64")
+                B[7, column] = T.cast(5 % T.if_then_else(zero == 0, 0, 1), "float64")
+
+    A = np.arange(1, 65).astype("int32")
+    A[5] = 0
+    B = np.full((8, 2), np.nan)
+    tilec.compile(program, target="cpu")(A, B)
+    np.testing.assert_array_equal(B[:, 0], B[:, 1])
+    np.testing.assert_array_equal(B[:, 1], [0, 0, 605032704, 0, -(2**31), 0, 0, 0])
+
+
 def test_division_towards_zero_of_extents():
     n = T.dynamic("n")
 

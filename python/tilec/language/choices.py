@@ -15,7 +15,7 @@ from ..buffers import BufferType
 from ..builder import current
 from ..operators import Operators
 from ..typed import TYPE_CHECKING
-from ..values import Expr, beside, cast, common_type, condition, select, simplify, typed
+from ..values import Expr, as_chosen, cast, common_type, condition, select, simplify, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def _beside(value: Any, left_out: Any) -> Any:
     if not isinstance(value, Operators | int | float):
         return value
     try:
-        return beside(*typed(value, left_out))
+        return as_chosen(*typed(value, left_out))
     except Exception:  # the two have no type in common
         return value
 

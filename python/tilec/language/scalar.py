@@ -12,7 +12,9 @@ from ..typed import TYPE_CHECKING
 from ..values import (
     Expr,
     absolute,
+    as_chosen,
     binary,
+    condition,
     exactly,
     float_function,
     greatest,
@@ -320,7 +322,7 @@ def if_then_else(chosen: Any, a: Any, b: Any) -> Any:
     """
     if callable(a) or callable(b):
         return either(chosen, a if callable(a) else lambda: a, b if callable(b) else lambda: b)
-    return select(chosen, *typed(a, b))
+    return _chosen(chosen, *typed(a, b))
 
 
 def Select(condition: Any, true_value: Any, false_value: Any, span: Any = None) -> Any:
@@ -330,4 +332,12 @@ def Select(condition: Any, true_value: Any, false_value: Any, span: Any = None) 
 
     >>> C[0, 0] = T.Select(n[0] > 0, A[0, 0], B[0, 0])
     """
-    return select(condition, *typed(true_value, false_value))
+    return _chosen(condition, *typed(true_value, false_value))
+
+
+def _chosen(chosen: Any, a: Any, b: Any) -> Any:
+    """Returns one of two numbers in the type of both, whether the condition is known or not (P4)."""
+    where = condition(chosen)
+    if isinstance(where, bool):
+        return as_chosen(a, b) if where else as_chosen(b, a)
+    return select(where, a, b)
