@@ -49,7 +49,8 @@ class Results:
 
     def allocate(self, arguments: Sequence[Any], *, is_cuda: bool, like: Any = None) -> list[Any]:
         """Returns empty tensors; `like` is as an argument would be, where none is a tensor."""
-        like = like if self._first_tensor is None else arguments[self._first_tensor]
+        if self._first_tensor is not None:
+            like = self.like(arguments)
         return [result.allocate(arguments, like, is_cuda=is_cuda) for result in self.made]
 
     def fast(self, launch: Callable[..., Any], arguments: Sequence[Any]) -> _tl.ResultCall | None:

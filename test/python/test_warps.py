@@ -98,14 +98,21 @@ def test_threads_combine_by_halves(target, numbers, product):
     np.testing.assert_array_equal(b, np.full(threads, product, ml_dtypes.bfloat16))
 
 
+def _mixed(a, b):
+    """A combination of which both the order of its operands and that of its steps show."""
+    return 3 * a - (a ^ b)
+
+
 def _halves(values, dims):
     """What the threads of a block, z first, make along some of its dimensions, 0 for x, as S9 says."""
-    axes = [2 - d for d in reversed(dims)]
+    axes = sorted(2 - d for d in dims)
     moved = np.moveaxis(values, axes, range(len(axes)))
     numbers = list(moved.reshape(-1, *moved.shape[len(axes) :]))
     while len(numbers) > 1:
         half = (len(numbers) + 1) // 2
-        numbers = [2 * a - b for a, b in zip(numbers, numbers[half:], strict=False)] + numbers[len(numbers) // 2 : half]
+        numbers = [_mixed(a, b) for a, b in zip(numbers, numbers[half:], strict=False)] + numbers[
+            len(numbers) // 2 : half
+        ]
     return np.broadcast_to(np.expand_dims(numbers[0], tuple(sorted(axes))), values.shape)
 
 
@@ -118,6 +125,7 @@ def _halves(values, dims):
         ((8, 4, 2), [1, 0], True),
         ((1, 16, 4), [1], True),
         ((4, 8, 1), [1, 2, 0], True),
+        ((4, 4, 2), [1, 2, 0], True),
         ((8, 4, 2), [1], False),  # threads of other segments between them
         ((8, 4, 2), [0, 2], False),
         ((64, 2, 1), [0], False),  # more than a warp
@@ -134,7 +142,7 @@ def test_threads_of_a_warp_combine_by_shuffles(target, block, dims, by_shuffles)
             tx, ty, tz = T.get_thread_bindings()
             total = T.alloc_local((1,), "int32")
             along = [(tx, ty, tz)[d] for d in dims]
-            with T.attr(T.comm_reducer(lambda a, b: 2 * a - b, [0]), "reduce_scope", None):
+            with T.attr(T.comm_reducer(_mixed, [0]), "reduce_scope", None):
                 T.tvm_thread_allreduce(T.uint32(1), A[tz, ty, tx], True, total[0], *along)
             B[tz, ty, tx] = total[0]
 
