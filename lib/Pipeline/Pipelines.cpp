@@ -84,6 +84,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createExpandPipelinePass());
   kernel.addPass(createRoundFactorsPass());
   kernel.addPass(createOverlapGemmsPass());
+  kernel.addPass(createPlaceRefillsPass());
   kernel.addPass(createSpecializeWarpsPass());
   if (generator != Generator::CuTeDSL)
     kernel.addPass(createStartCopiesPass());

@@ -8,6 +8,9 @@
 // in the CUDA C++ Programming Guide, "Technical Specifications per Compute
 // Capability".
 //
+// What is computed behind a guard is computed of numbers that the guard lets
+// pass: `k + 1` in `if n - k > 1` is less than n.
+//
 // Both questions follow an index to what it is computed from. Operands that
 // many values share would be visited often, so that visits are counted.
 //
@@ -128,6 +131,9 @@ public:
 
 private:
   Interval find(Value value);
+  Interval getAt(Value value, Operation *user);
+  void narrow(Interval &interval, Value value, Value condition);
+  void narrow(Interval &interval, Value value, arith::CmpIOp compare);
   Interval getOfCounter(Value lower, Value upper, Value step);
   Interval getOfResult(Operation *op);
   Interval getOfArithmetic(Operation *op, Interval a, Interval b);
@@ -177,6 +183,54 @@ Interval Intervals::find(Value value) {
   if (auto loop = dyn_cast<PipelinedOp>(parent))
     return getOfCounter(loop.getLower(), loop.getUpper(), /*step=*/Value());
   return getIntervalOfType(value.getType());
+}
+
+/// What `value` may be where `user` is executed.
+Interval Intervals::getAt(Value value, Operation *user) {
+  Interval interval = get(value);
+  Region *scope = value.getParentRegion();
+  for (Region *region = user->getParentRegion(); region && region != scope;
+       region = region->getParentRegion())
+    if (auto branch = dyn_cast<scf::IfOp>(region->getParentOp());
+        branch && region == &branch.getThenRegion())
+      narrow(interval, value, branch.getCondition());
+  return interval;
+}
+
+/// Leaves of `interval`, which `value` is in, what `condition` does.
+void Intervals::narrow(Interval &interval, Value value, Value condition) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    narrow(interval, value, both.getLhs());
+    narrow(interval, value, both.getRhs());
+  } else if (auto compare = condition.getDefiningOp<arith::CmpIOp>()) {
+    narrow(interval, value, compare);
+  }
+}
+
+void Intervals::narrow(Interval &interval, Value value, arith::CmpIOp compare) {
+  APInt constant;
+  if (!interval.isNonNegative() ||
+      !matchPattern(compare.getRhs(), m_ConstantInt(&constant)) ||
+      !constant.isSignedIntN(kIndexBits) || constant.isNegative())
+    return;
+  int64_t limit = constant.getSExtValue();
+  // Where a guard lets nothing pass, all numbers are as good as others.
+  auto isAtMost = [&](int64_t greatest) {
+    interval.greatest = std::clamp(greatest, interval.least, interval.greatest);
+  };
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  if (compare.getLhs() == value && (predicate == arith::CmpIPredicate::slt ||
+                                    predicate == arith::CmpIPredicate::ult))
+    isAtMost(limit - 1);
+
+  // A difference that is not negative does not wrap.
+  auto left = compare.getLhs().getDefiningOp<arith::SubIOp>();
+  if (left && left.getRhs() == value &&
+      predicate == arith::CmpIPredicate::ugt &&
+      matchPattern(left.getLhs(), m_ConstantInt(&constant)) &&
+      constant.isSignedIntN(kIndexBits) &&
+      interval.greatest <= constant.getSExtValue())
+    isAtMost(constant.getSExtValue() - limit - 1);
 }
 
 Interval Intervals::getOfCounter(Value lower, Value upper, Value step) {
@@ -233,7 +287,8 @@ Interval Intervals::getOfResult(Operation *op) {
   }
   if (op->getNumOperands() != 2 || !isa<arith::ArithDialect>(op->getDialect()))
     return all;
-  return getOfArithmetic(op, get(op->getOperand(0)), get(op->getOperand(1)));
+  return getOfArithmetic(op, getAt(op->getOperand(0), op),
+                         getAt(op->getOperand(1), op));
 }
 
 /// Quotients and remainders are told of where nothing is negative, so that

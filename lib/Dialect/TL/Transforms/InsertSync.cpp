@@ -20,6 +20,9 @@
 // of a buffer. A slot is known as a value and a distance from it, which are
 // translated where control passes from region to region.
 //
+// What a loop needs of copies before it, and of writes that owe a fence, it
+// gets once, in front of it, if it does not write there again itself.
+//
 // Where a block ends, its copies are complete, also those that nobody reads.
 // Before a block arrives at the barrier of its cluster, what it has done to
 // memory that other blocks reach is complete, and fenced if the async proxy
@@ -374,6 +377,8 @@ private:
       pending = last->second.after;
       return;
     }
+    if (isa<LoopLikeOpInterface>(op) && !isCheck)
+      settleBefore(op, pending);
     SmallVector<FlowEdge> edges = getFlow(op);
     PendingSet after;
     // What is inserted on the way may make the states before it too large:
@@ -401,6 +406,53 @@ private:
     } while (inserted.size() != before);
     visits[op] = {pending, after, before};
     pending = after;
+  }
+
+  /// Waits in front of `loop`, and fences, for what its iterations would each
+  /// wait for.
+  void settleBefore(Operation *loop, PendingSet &pending) {
+    while (true) {
+      Need need;
+      for (const Pending &before : pending.accesses)
+        if (isOwed(before) && !isWrittenIn(loop, before.buffer))
+          forAccesses(loop, [&](const Access &access) {
+            compare(before, access, need);
+          });
+      if (!need.waitCopies && !need.fence)
+        return;
+      isComplete = false;
+      insert(loop, need, pending);
+    }
+  }
+
+  /// True if whoever meets `before` has to wait for copies, or may have to
+  /// execute a fence.
+  static bool isOwed(const Pending &before) {
+    if (before.space != Space::Shared)
+      return false;
+    if (before.progress == Progress::UnderWay)
+      return before.access->completion == Completion::CopyGroup;
+    return before.progress == Progress::Complete && before.isGenericWrite() &&
+           !before.fenced;
+  }
+
+  bool isWrittenIn(Operation *loop, Value buffer) {
+    bool isWritten = false;
+    forAccesses(loop, [&](const Access &access) {
+      isWritten |=
+          access.writes && shareBytes(buffer, getBuffer(access.buffer));
+    });
+    return isWritten;
+  }
+
+  void forAccesses(Operation *loop,
+                   llvm::function_ref<void(const Access &)> use) {
+    loop->walk([&](Operation *op) {
+      if (isStep(op))
+        for (const Event &event : events.of(op))
+          if (auto *access = std::get_if<Access>(&event))
+            use(*access);
+    });
   }
 
   /// The accesses as they are seen behind `edge`.

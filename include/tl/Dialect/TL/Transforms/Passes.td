@@ -499,6 +499,24 @@ def OverlapGemmsPass : Pass<"tl-overlap-gemms", "::mlir::gpu::GPUModuleOp"> {
   }];
 }
 
+def PlaceRefillsPass : Pass<"tl-place-refills", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "refill slots where they are free and nobody waits for it";
+  let description = [{
+    Where a loop leaves no product under way at the end of an iteration, the slot
+    that the iteration before has read is free when the next one begins, and is
+    best refilled behind the first products of that:
+
+    - bulk copies, with `tl.pipe_release`, `tl.pipe_acquire` and
+      `tl.pipe_commit`, move up to there from the end of the iteration, or to
+      behind its `tl.pipe_wait`, and have the time of a whole iteration;
+    - groups of `cp.async` move down to there, so that the products do not wait
+      until all threads have found and started their copies.
+
+    Loops with products under way at their end, with two pipes, and kernels that
+    are to have roles are left alone.
+  }];
+}
+
 def SpecializeWarpsPass : Pass<"tl-specialize-warps", "::mlir::gpu::GPUModuleOp"> {
   let summary = "give the bulk copies of a kernel a thread of their own";
   let description = [{
