@@ -302,10 +302,24 @@ static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
 
 static bool isGuarded(PipelinedOp loop) { return loop->hasAttr(kGuardedAttr); }
 
+/// True if no product of the warp groups goes on over the end of an iteration,
+/// as each has its accumulator used in it. The copies of the next one then need
+/// all of an iteration's time.
+static bool endsProducts(PipelinedOp loop) {
+  bool ends = multipliesByWarpGroups(loop);
+  loop.getBody().walk([&](GemmOp gemm) {
+    ends &= llvm::any_of(gemm.getAcc().getUsers(), [&](Operation *user) {
+      return loop->isProperAncestor(user) && !isa<GemmOp>(user);
+    });
+  });
+  return ends;
+}
+
 static int64_t getMinStages(PipelinedOp loop) {
   if (isGuarded(loop))
     return kMinStagesIfGuarded;
-  return hasLateGemm(loop) ? kMinStagesIfLate : kMinStages;
+  return hasLateGemm(loop) || endsProducts(loop) ? kMinStagesIfLate
+                                                 : kMinStages;
 }
 
 /// `tl.specialize`, if a thread of its own for the copies of `loops`, into
@@ -315,7 +329,8 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
                                   const Target &target,
                                   bool canChangeRegisters) {
   int64_t threads = getNumThreads(kernel);
-  bool isLate = llvm::any_of(loops, hasLateGemm);
+  bool needsRegisters =
+      llvm::any_of(loops, hasLateGemm) || llvm::any_of(loops, endsProducts);
   bool hasGuards = llvm::any_of(loops, isGuarded);
   for (PipelinedOp loop : loops)
     if (loop.getStages() < getMinStages(loop))
@@ -326,12 +341,12 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
       fragments + kOtherRegistersIfLate > getFirstRegisters(2 * threads);
   if (llvm::none_of(loops, multipliesByWarpGroups) ||
       threads % kWarpGroup != 0 ||
-      threads + (isLate ? kWarpGroup : kWarp) > kMaxThreads)
+      threads + (needsRegisters ? kWarpGroup : kWarp) > kMaxThreads)
     return {};
   if (!hasGuards && (threads < kMinWarpGroups * kWarpGroup || !isAlone))
     return {};
   Builder builder(kernel.getContext());
-  if (isLate) {
+  if (needsRegisters) {
     std::optional<RegisterBudget> budget = getRegisterBudget(threads);
     if (canChangeRegisters && budget &&
         fragments + kOtherRegistersIfLate <= budget->consumer)

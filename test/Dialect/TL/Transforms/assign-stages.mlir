@@ -327,6 +327,26 @@ gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Its product ends in each iteration, as the statement behind it uses what it
+  // adds up: two slots are worth a role, with registers of its own.
+  // CHECK-LABEL: gpu.func @product_that_ends(
+  // CHECK-SAME:  tl.specialize = array<i64: 24, 240>
+  gpu.func @product_that_ends(%A: !A {tl.align = 16 : i64}, %v: f32, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    tl.pipelined %k = %c0 to %n stages(3) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
+      tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
+      tl.fill %acc, %v : !acc
+    }
+    gpu.return
+  }
+
   // Two stages: nothing can be far ahead.
   // CHECK-LABEL: gpu.func @two_stages(
   // CHECK-NOT:   tl.specialize
