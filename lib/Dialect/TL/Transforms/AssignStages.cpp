@@ -19,6 +19,7 @@
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/ProducerSlice.h"
 #include "tl/Dialect/TL/Analysis/Registers.h"
@@ -88,6 +89,8 @@ static constexpr int64_t kEnoughBlocks = 2;
 static constexpr int64_t kBytesOfBlock = 1024;
 static constexpr int64_t kRegistersOfMultiprocessor = 65536,
                          kThreadsOfMultiprocessor = 2048;
+/// A grid of so few blocks leaves multiprocessors without any.
+static constexpr int64_t kFewBlocks = 64;
 
 /// The most bytes of shared memory that hold something at once.
 static int64_t getPeakBytes(gpu::GPUFuncOp kernel) {
@@ -112,8 +115,22 @@ static int64_t countBlocks(gpu::GPUFuncOp kernel, int64_t bytes,
                    kThreadsOfMultiprocessor / threads});
 }
 
+/// True if each block has a multiprocessor to itself, whatever room it leaves.
+static bool runsAlone(gpu::GPUFuncOp kernel) {
+  int64_t blocks = 1;
+  for (auto dimension :
+       {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
+    int64_t extent = getGridLimit(kernel, dimension);
+    if (extent > kFewBlocks)
+      return false;
+    blocks *= std::max<int64_t>(extent, 1);
+  }
+  return blocks <= kFewBlocks;
+}
+
 /// Has a loop of one stage run one iteration ahead, in two slots, unless the
-/// second ones keep blocks away from a multiprocessor that has few.
+/// second ones keep blocks away from a multiprocessor that has few and would
+/// have more.
 static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
                         const Target &target) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
@@ -126,7 +143,7 @@ static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
     bool mayRound = tile.getType().getElementType().isF32();
     after += getSharedBytes(tile) * (mayRound ? 2 : 1);
   }
-  int64_t blocks = countBlocks(kernel, before, target);
+  int64_t blocks = runsAlone(kernel) ? 1 : countBlocks(kernel, before, target);
   if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
       countBlocks(kernel, after, target) < std::min(blocks, kEnoughBlocks))
     return;

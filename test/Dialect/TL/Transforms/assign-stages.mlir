@@ -120,6 +120,31 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Each block of a small grid has a multiprocessor to itself anyway.
+  // CHECK-LABEL: gpu.func @few_blocks(
+  // CHECK:         stages(2) attributes
+  gpu.func @few_blocks(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 8, 8, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : memref<768x64xf16, #gpu.address_space<workgroup>>
+    tl.pipelined %k = %c0 to %n stages(1) {
+      tl.copy %A[%k, %c0] to %s tile(768, 64) : !A to memref<768x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %s to %B[%k, %c0] tile(768, 64) : memref<768x64xf16, #gpu.address_space<workgroup>> to !A
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @too_many_blocks(
+  // CHECK:         stages(1) {
+  gpu.func @too_many_blocks(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 13, 5, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#swizzled) : memref<768x64xf16, #gpu.address_space<workgroup>>
+    tl.pipelined %k = %c0 to %n stages(1) {
+      tl.copy %A[%k, %c0] to %s tile(768, 64) : !A to memref<768x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %s to %B[%k, %c0] tile(768, 64) : memref<768x64xf16, #gpu.address_space<workgroup>> to !A
+    }
+    gpu.return
+  }
+
   // Where to read may be looked up in a tensor that the loop does not write.
   // CHECK-LABEL: gpu.func @looked_up(
   // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :
