@@ -48,12 +48,21 @@ def philox(counter: list[Any], key: list[Any]) -> list[Any]:
     a, b, c, d = counter
     first, second = key
     for _ in range(_ROUNDS):
-        products = [binary("mul", cast(word, _WIDE), factor) for word, factor in zip((a, c), _FACTORS, strict=True)]
-        (low_a, high_a), (low_c, high_c) = (_words(product) for product in products)
+        (low_a, high_a), (low_c, high_c) = (_product(word, by) for word, by in zip((a, c), _FACTORS, strict=True))
         a, b = binary("xor", binary("xor", high_c, b), first), low_c
         c, d = binary("xor", binary("xor", high_a, d), second), low_a
         first, second = (binary("add", k, step) for k, step in zip((first, second), _KEY_STEPS, strict=True))
     return [a, b, c, d]
+
+
+def _product(word: Any, factor: int) -> tuple[Any, Any]:
+    """Returns the halves of a product, the low one first.
+
+    The low one is a product of 32 bits, of which GPUs make one instruction with the high one; halves of one number of
+    64 bits become operations on pairs of registers.
+    """
+    _, high = _words(binary("mul", cast(word, _WIDE), factor))
+    return binary("mul", cast(word, _WORD), cast(factor, _WORD)), high
 
 
 def _words(number: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-//===- UnrollLoads.cpp - Have loads of several steps under way ------------===//
+//===- UnrollLoads.cpp - Have several steps of a loop under way -----------===//
 //
 // A loop that loads from device memory, computes in registers and does nothing
 // else waits for its loads once in each step. Where it has a known number of
@@ -6,6 +6,10 @@
 // other: their loads do not depend on what is computed, and all are started
 // before the first of them is waited for. Which loop this pays for follows from
 // its length: the registers that all loads of the steps need are to be there.
+//
+// A loop that computes what it stores, each step alone, waits for one operation
+// after the other, where the block has too few warps to do anything meanwhile.
+// Chains of several steps are executed in turns in the same way.
 //
 // Sound because it is a hint, `llvm.loop_annotation`, that changes no meaning.
 //
@@ -18,6 +22,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tl {
@@ -34,30 +39,71 @@ static constexpr int64_t kBitsUnderWay = 8 * 128;
 static constexpr int64_t kMaxSteps = 8, kMaxOps = 512;
 static constexpr unsigned kDeviceSpace = 1; // of pointers (PTX ISA)
 
-/// The bits that a step loads of device memory, and how many ops it has; none
-/// if it does anything else that others see, or waits.
-static std::optional<std::pair<int64_t, int64_t>> measure(scf::ForOp loop) {
-  int64_t bits = 0, ops = 0;
+/// Of loops that only store: ops of a step that are worth it, ops of all steps,
+/// of which vectors make several, and threads of a block that has one warp for
+/// each of the four parts of a multiprocessor.
+static constexpr int64_t kMinOpsOfChain = 32, kMaxOpsOfChains = 1280;
+static constexpr int64_t kFewThreads = 128;
+
+namespace {
+/// What a step does.
+struct Step {
+  int64_t bits = 0; ///< that it loads of device memory
+  int64_t ops = 0;
+  bool stores = false; ///< to device memory
+};
+} // namespace
+
+/// True if `access` is an ordinary one of device memory.
+template <typename AccessOp>
+static bool isOfDevice(AccessOp access) {
+  auto pointer = cast<LLVM::LLVMPointerType>(access.getAddr().getType());
+  return pointer.getAddressSpace() == kDeviceSpace && !access.getVolatile_() &&
+         access.getOrdering() == LLVM::AtomicOrdering::not_atomic;
+}
+
+/// What a step of `loop` does; none if it is anything else that others see, or
+/// if it waits.
+static std::optional<Step> measure(scf::ForOp loop) {
+  Step step;
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
-    ++ops;
+    ++step.ops;
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-      auto pointer = cast<LLVM::LLVMPointerType>(load.getAddr().getType());
-      if (pointer.getAddressSpace() != kDeviceSpace || load.getVolatile_() ||
-          load.getOrdering() != LLVM::AtomicOrdering::not_atomic)
+      if (!isOfDevice(load))
         return WalkResult::interrupt();
       Type type = load.getResult().getType();
       auto vector = dyn_cast<VectorType>(type);
-      bits += getElementTypeOrSelf(type).getIntOrFloatBitWidth() *
-              (vector ? vector.getNumElements() : 1);
+      step.bits += getElementTypeOrSelf(type).getIntOrFloatBitWidth() *
+                   (vector ? vector.getNumElements() : 1);
       return WalkResult::advance();
+    }
+    if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+      step.stores = true;
+      return isOfDevice(store) ? WalkResult::advance()
+                               : WalkResult::interrupt();
     }
     if (isa<scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op))
       return WalkResult::advance();
     return WalkResult::interrupt();
   });
-  if (result.wasInterrupted() || bits == 0)
-    return std::nullopt;
-  return std::pair(bits, ops);
+  return result.wasInterrupted() ? std::nullopt : std::optional(step);
+}
+
+/// How many steps of `loop` are to be under way at most.
+static int64_t countSteps(scf::ForOp loop, const Step &step) {
+  if (step.bits != 0)
+    return step.stores ? 1
+                       : std::min({kBitsUnderWay / step.bits,
+                                   kMaxOps / step.ops, kMaxSteps});
+  // Rounds are marked lest the addresses of all be kept through a loop around
+  // them.
+  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+  if (!step.stores || !loop.getInitArgs().empty() ||
+      loop->getParentOfType<LoopLikeOpInterface>() ||
+      step.ops < kMinOpsOfChain || !kernel || !kernel.getKnownBlockSize() ||
+      getNumThreads(kernel) > kFewThreads)
+    return 1;
+  return std::min(kMaxOpsOfChains / step.ops, kMaxSteps);
 }
 
 static void askFor(int64_t steps, scf::ForOp loop) {
@@ -75,15 +121,14 @@ static void unroll(scf::ForOp loop) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
                          upper = getConstantIntValue(loop.getUpperBound()),
                          step = getConstantIntValue(loop.getStep());
-  if (loop->hasAttr("llvm.loop_annotation") || !lower || !upper || !step ||
-      *step <= 0 || *upper <= *lower)
+  if (!lower || !upper || !step || *step <= 0 || *upper <= *lower)
     return;
-  auto measured = measure(loop);
-  if (!measured)
+  std::optional<Step> measured = measure(loop);
+  bool isMarked = loop->hasAttr("llvm.loop_annotation");
+  if (!measured || (isMarked && measured->bits != 0))
     return;
-  auto [bits, ops] = *measured;
   int64_t count = (*upper - *lower + *step - 1) / *step;
-  int64_t steps = std::min({kBitsUnderWay / bits, kMaxOps / ops, kMaxSteps});
+  int64_t steps = countSteps(loop, *measured);
   while (steps > 1 && count % steps != 0)
     --steps;
   if (steps > 1)

@@ -662,12 +662,14 @@ def JoinLoadsPass : Pass<"tl-join-loads", "::mlir::gpu::GPUModuleOp"> {
 }
 
 def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "ask for several steps of a loop that loads at once";
+  let summary = "ask for several steps of a loop at once";
   let description = [{
     An `scf.for` with a known number of steps that loads from device memory, computes,
     and does nothing else gets a `llvm.loop_annotation`: so many steps one after the
     other as have 128 bytes of loads between them, eight at most, if they divide the
-    number. Loops with an annotation keep it.
+    number. So does one that computes for long what it stores to device memory, where
+    the block has at most four warps and no loop is around it, whatever its annotation
+    was. Loops that load keep theirs.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
