@@ -98,8 +98,10 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createPrefetchOperandsPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  if (generator != Generator::CuTeDSL)
+  if (generator != Generator::CuTeDSL) {
     kernel.addPass(createJoinLoadsPass());
+    kernel.addPass(createJoinStoresPass());
+  }
   kernel.addPass(createKeepBranchesPass());
   kernel.addPass(createUnrollLoadsPass());
   kernel.addPass(createWaitForKernelsPass());

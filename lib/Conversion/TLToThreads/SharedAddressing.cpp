@@ -92,9 +92,18 @@ Value SharedAddressing::getAddress(Value view, ValueRange indices) {
 /// Sums that are looked through for constants.
 static constexpr unsigned kMostSums = 32;
 
-/// `index` as a sum of a value and of a constant that has no bit in common with
+/// The power of two by which `index` is a quotient or a remainder.
+static std::optional<int64_t> getDivisorOfBits(Value index) {
+  Operation *op = index.getDefiningOp();
+  if (!isa_and_nonnull<arith::DivUIOp, arith::RemUIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> by = getConstant(op->getOperand(1));
+  return by && *by > 0 && llvm::isPowerOf2_64(*by) ? by : std::nullopt;
+}
+
+/// `sum` as a sum of a value and of a constant that has no bit in common with
 /// it; the constant is zero if there is no such sum.
-std::pair<Value, int64_t> SharedAddressing::splitIndex(Value index) {
+std::pair<Value, int64_t> SharedAddressing::splitSum(Value sum) {
   unsigned left = kMostSums;
   auto split = [&](auto &self, Value sum) -> std::pair<Value, int64_t> {
     if (std::optional<int64_t> number = getConstant(sum);
@@ -110,9 +119,31 @@ std::pair<Value, int64_t> SharedAddressing::splitIndex(Value index) {
       return {sum, 0};
     return {b.add(one, other), first + second};
   };
-  auto [own, constant] = split(split, index);
+  auto [own, constant] = split(split, sum);
   if (constant > INT32_MAX || (getPossibleBits(own) & constant) != 0)
+    return {sum, 0};
+  return {own, constant};
+}
+
+/// `index` as a sum of a value and of a constant that has no bit in common with
+/// it; the constant is zero if there is no such sum. Quotients and remainders
+/// by powers of two are groups of bits: of a sum without a carry they are the
+/// sum of those of its parts.
+std::pair<Value, int64_t> SharedAddressing::splitIndex(Value index) {
+  SmallVector<std::pair<Operation *, int64_t>> digits;
+  Value sum = index;
+  while (std::optional<int64_t> by = getDivisorOfBits(sum)) {
+    digits.push_back({sum.getDefiningOp(), *by});
+    sum = sum.getDefiningOp()->getOperand(0);
+  }
+  auto [own, constant] = splitSum(sum);
+  if (constant == 0)
     return {index, 0};
+  for (auto [op, by] : llvm::reverse(digits)) {
+    bool isQuotient = isa<arith::DivUIOp>(op);
+    own = isQuotient ? b.div(own, by) : b.rem(own, by);
+    constant = isQuotient ? constant / by : constant % by;
+  }
   return {own, constant};
 }
 

@@ -54,4 +54,42 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // So are digits of a sum: of 4 t + 1 they are those of 4 t, and one, while 5 t + 1 may carry.
+  // CHECK-LABEL: gpu.func @digits
+  // CHECK:         %[[QUAD:.+]] = arith.muli %{{.+}}, %c4
+  // CHECK:         arith.remui %[[QUAD]], %c128
+  // CHECK:         %[[PLACE:.+]] = arith.xori
+  // CHECK:         arith.addi %[[PLACE]], %c2 overflow<nsw>
+  // CHECK:         arith.addi %[[PLACE]], %c6 overflow<nsw>
+  // CHECK:         %[[FIVE:.+]] = arith.muli %{{.+}}, %c5
+  // CHECK:         %[[SUM:.+]] = arith.addi %[[FIVE]], %c1
+  // CHECK:         arith.remui %[[SUM]], %c128
+  // CHECK:         arith.xori
+  // CHECK:         gpu.return
+  gpu.func @digits(%f: f16) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !tile
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %c5 = arith.constant 5 : index
+    %c128 = arith.constant 128 : index
+    tl.parallel (%t) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      %quad = arith.muli %t, %c4 : index
+      %second = arith.addi %quad, %c1 : index
+      %row = arith.divui %second, %c128 : index
+      %column = arith.remui %second, %c128 : index
+      tl.store %f, %s[%row, %column] : !tile
+      %fourth = arith.addi %quad, %c3 : index
+      %row4 = arith.divui %fourth, %c128 : index
+      %column4 = arith.remui %fourth, %c128 : index
+      tl.store %f, %s[%row4, %column4] : !tile
+      %five = arith.muli %t, %c5 : index
+      %odd = arith.addi %five, %c1 : index
+      %oddRow = arith.divui %odd, %c128 : index
+      %oddColumn = arith.remui %odd, %c128 : index
+      tl.store %f, %s[%oddRow, %oddColumn] : !tile
+    }
+    gpu.return
+  }
 }

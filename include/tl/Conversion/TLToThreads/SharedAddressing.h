@@ -29,6 +29,7 @@ public:
 
 private:
   mlir::Value mapToRank(mlir::Value address, mlir::Value rank);
+  std::pair<mlir::Value, int64_t> splitSum(mlir::Value sum);
   std::pair<mlir::Value, int64_t> splitIndex(mlir::Value index);
   std::pair<mlir::Value, int64_t>
   getSplitOffset(const layout::SharedLayout &layout,

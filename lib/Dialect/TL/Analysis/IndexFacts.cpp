@@ -82,8 +82,13 @@ static bool isExtentOfRows(memref::DimOp dim) {
 int64_t Divisors::getOfResult(Operation *op) {
   // A remainder is the dividend less a multiple of the divisor.
   if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp,
-          arith::RemSIOp, arith::RemUIOp>(op))
+          arith::RemSIOp, arith::RemUIOp, arith::OrIOp, arith::XOrIOp>(op))
     return getOfSum(op->getOperand(0), op->getOperand(1));
+  // A bit that one of both does not have is not in what they share.
+  if (isa<arith::AndIOp>(op)) {
+    int64_t a = get(op->getOperand(0)), b = get(op->getOperand(1));
+    return a == 0 || b == 0 ? 0 : std::max(a, b);
+  }
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return getOfSum(select.getTrueValue(), select.getFalseValue());
   if (isa<arith::MulIOp>(op))

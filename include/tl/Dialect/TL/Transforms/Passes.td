@@ -661,15 +661,27 @@ def JoinLoadsPass : Pass<"tl-join-loads", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
 }
 
+def JoinStoresPass : Pass<"tl-join-stores", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "store neighbouring scalars as one vector";
+  let description = [{
+    Stores of scalars to device or shared memory that stand in one block, and whose
+    addresses are seen to follow each other, are one store of a vector, of 16 bytes at
+    most, at the last of them: if its address is seen to be a multiple of its size, and
+    nothing between them may read or write what they write, or waits. Needs `tl.align`
+    of bases to hold. Other stores stay as they are.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
+}
+
 def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
   let summary = "ask for several steps of a loop at once";
   let description = [{
     An `scf.for` with a known number of steps that loads from device memory, computes,
-    and does nothing else gets a `llvm.loop_annotation`: so many steps one after the
-    other as have 128 bytes of loads between them, eight at most, if they divide the
-    number. So does one that computes for long what it stores to device memory, where
-    the block has at most four warps and no loop is around it, whatever its annotation
-    was. Loops that load keep theirs.
+    loads and stores shared memory, and does nothing else gets a `llvm.loop_annotation`:
+    so many steps one after the other as have 128 bytes of loads between them, eight at
+    most, if they divide the number. So does one that computes for long what it stores to
+    device memory, where the block has at most four warps and no loop is around it,
+    whatever its annotation was. Loops that load keep theirs.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
