@@ -1,11 +1,12 @@
 //===- UnrollLoads.cpp - Have several steps of a loop under way -----------===//
 //
-// A loop that loads from device memory, computes in registers and does nothing
-// else waits for its loads once in each step. Where it has a known number of
-// steps, code generators are asked to write several of them one after the
-// other: their loads do not depend on what is computed, and all are started
-// before the first of them is waited for. Which loop this pays for follows from
-// its length: the registers that all loads of the steps need are to be there.
+// A loop that loads from device memory, computes in registers, moves things in
+// shared memory and does nothing else waits for its loads once in each step.
+// Where it has a known number of steps, code generators are asked to write
+// several of them one after the other: their loads do not depend on what is
+// computed and stored, and all are started before the first of them is waited
+// for. Which loop this pays for follows from its length: the registers that all
+// loads of the steps need are to be there.
 //
 // A loop that computes what it stores, each step alone, waits for one operation
 // after the other, where the block has too few warps to do anything meanwhile.
@@ -37,7 +38,26 @@ using namespace tl;
 /// vectors of a tile).
 static constexpr int64_t kBitsUnderWay = 8 * 128;
 static constexpr int64_t kMaxSteps = 8, kMaxOps = 512;
-static constexpr unsigned kDeviceSpace = 1; // of pointers (PTX ISA)
+/// A loop that is all written out leaves no counter and no branch.
+static constexpr int64_t kMaxOpsOfAll = 1024;
+static constexpr unsigned kDeviceSpace = 1, kSharedSpace = 3; // PTX ISA
+
+/// True if `access` is of memory in `space`, and a compiler may move it.
+template <typename OpTy>
+static bool isPlainIn(unsigned space, OpTy access) {
+  auto pointer = cast<LLVM::LLVMPointerType>(access.getAddr().getType());
+  return pointer.getAddressSpace() == space && !access.getVolatile_() &&
+         access.getOrdering() == LLVM::AtomicOrdering::not_atomic;
+}
+
+/// True if it is a load or a store of shared memory, which loads of device
+/// memory pass.
+static bool isOfSharedMemory(Operation *op) {
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    return isPlainIn(kSharedSpace, load);
+  auto store = dyn_cast<LLVM::StoreOp>(op);
+  return store && isPlainIn(kSharedSpace, store);
+}
 
 /// Of loops that only store: ops of a step that are worth it, ops of all steps,
 /// of which vectors make several, and threads of a block that has one warp for
@@ -50,17 +70,10 @@ namespace {
 struct Step {
   int64_t bits = 0; ///< that it loads of device memory
   int64_t ops = 0;
-  bool stores = false; ///< to device memory
+  bool stores = false;   ///< to device memory
+  bool isShared = false; ///< uses shared memory, too
 };
 } // namespace
-
-/// True if `access` is an ordinary one of device memory.
-template <typename AccessOp>
-static bool isOfDevice(AccessOp access) {
-  auto pointer = cast<LLVM::LLVMPointerType>(access.getAddr().getType());
-  return pointer.getAddressSpace() == kDeviceSpace && !access.getVolatile_() &&
-         access.getOrdering() == LLVM::AtomicOrdering::not_atomic;
-}
 
 /// What a step of `loop` does; none if it is anything else that others see, or
 /// if it waits.
@@ -68,8 +81,12 @@ static std::optional<Step> measure(scf::ForOp loop) {
   Step step;
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
     ++step.ops;
+    if (isOfSharedMemory(op)) {
+      step.isShared = true;
+      return WalkResult::advance();
+    }
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-      if (!isOfDevice(load))
+      if (!isPlainIn(kDeviceSpace, load))
         return WalkResult::interrupt();
       Type type = load.getResult().getType();
       auto vector = dyn_cast<VectorType>(type);
@@ -79,8 +96,8 @@ static std::optional<Step> measure(scf::ForOp loop) {
     }
     if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
       step.stores = true;
-      return isOfDevice(store) ? WalkResult::advance()
-                               : WalkResult::interrupt();
+      return isPlainIn(kDeviceSpace, store) ? WalkResult::advance()
+                                            : WalkResult::interrupt();
     }
     if (isa<scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op))
       return WalkResult::advance();
@@ -90,15 +107,17 @@ static std::optional<Step> measure(scf::ForOp loop) {
 }
 
 /// How many steps of `loop` are to be under way at most.
-static int64_t countSteps(scf::ForOp loop, const Step &step) {
+static int64_t countSteps(scf::ForOp loop, const Step &step, int64_t count) {
+  bool isShort = count <= kMaxSteps && count * step.ops <= kMaxOpsOfAll;
   if (step.bits != 0)
-    return step.stores ? 1
-                       : std::min({kBitsUnderWay / step.bits,
-                                   kMaxOps / step.ops, kMaxSteps});
+    return step.stores
+               ? 1
+               : std::min({kBitsUnderWay / step.bits,
+                           isShort ? count : kMaxOps / step.ops, kMaxSteps});
   // Rounds are marked lest the addresses of all be kept through a loop around
   // them.
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
-  if (!step.stores || !loop.getInitArgs().empty() ||
+  if (!step.stores || step.isShared || !loop.getInitArgs().empty() ||
       loop->getParentOfType<LoopLikeOpInterface>() ||
       step.ops < kMinOpsOfChain || !kernel || !kernel.getKnownBlockSize() ||
       getNumThreads(kernel) > kFewThreads)
@@ -128,7 +147,7 @@ static void unroll(scf::ForOp loop) {
   if (!measured || (isMarked && measured->bits != 0))
     return;
   int64_t count = (*upper - *lower + *step - 1) / *step;
-  int64_t steps = countSteps(loop, *measured);
+  int64_t steps = countSteps(loop, *measured, count);
   while (steps > 1 && count % steps != 0)
     --steps;
   if (steps > 1)

@@ -34,6 +34,15 @@ gpu.module @sums {
       %y = arith.addf %sum, %x : vector<8xf32>
       scf.yield %y : vector<8xf32>
     }
+    // Shared memory is other memory, which loads of device memory pass.
+    // CHECK: scf.for
+    // CHECK: {llvm.loop_annotation = #[[EIGHT_STEPS]]}
+    scf.for %k = %c0 to %c16 step %c1 {
+      %x = llvm.load %A : !llvm.ptr<1> -> f32
+      %y = llvm.load %S : !llvm.ptr<3> -> f32
+      %z = arith.mulf %x, %y : f32
+      llvm.store %z, %S : f32, !llvm.ptr<3>
+    }
     // A number of steps that nobody knows; loads of shared memory; what others
     // see; one that is marked.
     // CHECK-NOT: #[[EIGHT_STEPS]]}
