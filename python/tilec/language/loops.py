@@ -344,8 +344,9 @@ class Pipelined(_OneOp):
     """A loop whose copies run ahead of its arithmetic: `for k in T.Pipelined(K // 64, num_stages=3):`.
 
     - `start`, `stop`: the range; with one argument it begins at zero.
-    - `num_stages`: how many buffers each tile that is copied to gets. 0 does not pipeline; 1 leaves it to the
-      compiler, which takes two where that keeps no other blocks from running beside this one.
+    - `num_stages`: how many buffers each tile that is copied to gets. 1 leaves it to the compiler, which takes two
+      where that keeps no other blocks from running beside this one, and 0 is a plain loop: of those over tiles the
+      ones for which at least three of four blocks still run have two as well.
     - `order`, `stage`, `sync`, `group`, `annotations`: schedules written by hand; the compiler makes its own, of as
       many stages as `stage` has if `num_stages` is not given.
 

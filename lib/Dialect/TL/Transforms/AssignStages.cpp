@@ -4,6 +4,10 @@
 // is marked `tl.specialize`. Any choice is sound where that thread can find its
 // way by itself (ProducerSlice.cpp).
 //
+// A plain loop over tiles is taken as a pipelined one of one stage, which means
+// the same, and of those the ones that have room run ahead in two slots.
+// Whether their copies may is found out as for all others.
+//
 // Sound because a copy is marked `tl.ahead` only if no statement can see that
 // it was started early, which RunAhead.cpp defines, and because the engine can
 // carry out every copy that is marked, which BulkCopy.cpp and the verifiers of
@@ -16,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MulticastCopies.h"
+#include "PlainLoop.h"
 
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/DelayedGemm.h"
@@ -129,13 +134,13 @@ static bool runsAlone(gpu::GPUFuncOp kernel) {
 }
 
 /// Has a loop of one stage run one iteration ahead, in two slots, unless the
-/// second ones keep blocks away from a multiprocessor that has few and would
-/// have more.
-static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
-                        const Target &target) {
+/// second ones keep blocks away from a multiprocessor that has `few` and would
+/// have more, or so few that less than `kept` of four are left.
+static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
+                        const Target &target, int64_t few, int64_t kept) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   if (!kernel.getKnownBlockSize())
-    return;
+    return false;
   int64_t before = getPeakBytes(kernel), after = before;
   for (CopyOp copy : copies) {
     auto tile = copy.getTarget().getDefiningOp<AllocOp>();
@@ -143,13 +148,98 @@ static void runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
     bool mayRound = tile.getType().getElementType().isF32();
     after += getSharedBytes(tile) * (mayRound ? 2 : 1);
   }
-  int64_t blocks = runsAlone(kernel) ? 1 : countBlocks(kernel, before, target);
+  int64_t blocks = runsAlone(kernel) ? 1 : countBlocks(kernel, before, target),
+          left = countBlocks(kernel, after, target);
   if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
-      countBlocks(kernel, after, target) < std::min(blocks, kEnoughBlocks))
-    return;
+      left < std::min(blocks, few) || 4 * left < kept * blocks)
+    return false;
   loop.setStages(2);
   remark::passed(loop.getLoc(), remarkOptions())
       << "loop of one stage runs ahead in two slots";
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops without stages
+//===----------------------------------------------------------------------===//
+
+/// Of four blocks on a multiprocessor, how many must stay where the program
+/// does not ask for a loop to be pipelined.
+static constexpr int64_t kKeptBlocks = 3;
+
+/// True if `op` runs ahead by the program's own means, or is a part of that.
+static bool isByHand(Operation *op) {
+  auto copy = dyn_cast<CopyOp>(op);
+  return isa<AllocBarriersOp, CommitCopiesOp, WaitCopiesOp, RoleOp,
+             OpenTurnsOp>(op) ||
+         (copy && copy.getAsync());
+}
+
+/// True if `loop` is one over tiles that could be pipelined: it carries
+/// nothing, copies tiles, stands in no pipelined loop, and nothing inside of it
+/// is one or copies tiles on its own.
+static bool isOverTiles(scf::ForOp loop) {
+  std::optional<APInt> step = loop.getConstantStep();
+  if (loop.getNumResults() != 0 || !loop->getDiscardableAttrs().empty() ||
+      loop->getParentOfType<PipelinedOp>() ||
+      !loop.getInductionVar().getType().isIndex() || loop.getUnsignedCmp() ||
+      !step || !step->isOne())
+    return false;
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  if (trips && trips->ult(2))
+    return false;
+  bool copies = false;
+  WalkResult result = loop.getBody()->walk([&](Operation *op) {
+    auto copy = dyn_cast<CopyOp>(op);
+    if (isa<PipelinedOp, scf::WhileOp>(op) ||
+        (copy && isInSpace(copy.getTarget(), Space::Shared) &&
+         copy->getBlock() != loop.getBody()))
+      return WalkResult::interrupt();
+    copies |= copy && isInSpace(copy.getSource(), Space::Global) &&
+              isInSpace(copy.getTarget(), Space::Shared);
+    return WalkResult::advance();
+  });
+  return copies && !result.wasInterrupted();
+}
+
+/// Makes a pipelined loop of one stage, which means the same.
+static PipelinedOp makePipelined(scf::ForOp loop) {
+  OpBuilder builder(loop);
+  auto pipelined =
+      PipelinedOp::create(builder, loop.getLoc(), loop.getLowerBound(),
+                          loop.getUpperBound(), /*stages=*/1);
+  pipelined.getBody().takeBody(loop.getRegion());
+  Operation *end = pipelined.getBody().front().getTerminator();
+  builder.setInsertionPoint(end);
+  YieldOp::create(builder, end->getLoc());
+  end->erase();
+  loop.erase();
+  return pipelined;
+}
+
+/// Has plain loops over tiles run ahead in two slots, where few blocks give way
+/// for it: their threads would wait for each tile. A kernel that orders copies
+/// or blocks by its own means is left alone.
+static void runPlainLoopsAhead(gpu::GPUFuncOp kernel, const Target &target) {
+  if (getClusterSize(kernel) > 1 || !target.hasAsyncCopy())
+    return;
+  SmallVector<scf::ForOp> loops;
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (isByHand(op))
+      return WalkResult::interrupt();
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && isOverTiles(loop))
+      loops.push_back(loop);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return;
+  for (scf::ForOp plain : loops) {
+    PipelinedOp loop = makePipelined(plain);
+    RunAhead found = RunAhead::of(loop);
+    if (found.copies.empty() ||
+        !runOneAhead(loop, found.copies, target, kEnoughBlocks, kKeptBlocks))
+      makePlain(loop);
+  }
 }
 
 static void assign(PipelinedOp loop, const Target &target) {
@@ -163,7 +253,7 @@ static void assign(PipelinedOp loop, const Target &target) {
   }
   RunAhead found = RunAhead::of(loop);
   if (loop.getStages() < 2 && !found.copies.empty())
-    runOneAhead(loop, found.copies, target);
+    runOneAhead(loop, found.copies, target, kEnoughBlocks, /*kept=*/0);
   if (loop.getStages() < 2)
     return;
   if (found.copies.empty()) {
@@ -460,6 +550,8 @@ struct AssignStagesPass : tl::impl::AssignStagesPassBase<AssignStagesPass> {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (failed(requireSharedLayouts(kernel)))
         return signalPassFailure();
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      runPlainLoopsAhead(kernel, *target);
     getOperation().walk([&](PipelinedOp loop) { assign(loop, *target); });
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (sharesSlots(kernel))

@@ -145,6 +145,77 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A plain loop over tiles has two slots, too, where the blocks beside this one stay.
+  // CHECK-LABEL: gpu.func @plain(
+  // CHECK:         tl.pipelined %{{.+}} = %{{.+}} to %{{.+}} stages(2) attributes {tl.engine = "bulk"} {
+  // CHECK:         {tl.ahead}
+  gpu.func @plain(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Four blocks would be two; the loop writes what it reads; it carries a number; it goes by twos; it is run once; loops
+  // inside of it copy; barriers are the program's own.
+  // CHECK-LABEL: gpu.func @plain_stays(
+  // CHECK-NOT:     tl.pipelined
+  // CHECK-LABEL: gpu.func @plain_by_hand(
+  // CHECK-NOT:     tl.pipelined
+  gpu.func @plain_stays(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index, %m: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %large = tl.alloc layout(#swizzled) : memref<384x64xf16, #gpu.address_space<workgroup>>
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %large tile(384, 64) : !A to memref<384x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %large to %B[%k, %c0] tile(384, 64) : memref<384x64xf16, #gpu.address_space<workgroup>> to !A
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %A[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    %last = scf.for %k = %c0 to %n step %c1 iter_args(%at = %c0) -> index {
+      tl.copy %A[%at, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+      %next = arith.addi %at, %k : index
+      scf.yield %next : index
+    }
+    scf.for %k = %last to %n step %c2 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    scf.for %k = %c0 to %c1 step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      scf.for %l = %c0 to %m step %c2 {
+        tl.copy %A[%k, %l] to %large tile(384, 64) : !A to memref<384x64xf16, #gpu.address_space<workgroup>>
+        tl.copy %large to %B[%k, %l] tile(384, 64) : memref<384x64xf16, #gpu.address_space<workgroup>> to !A
+      }
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+  gpu.func @plain_by_hand(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %barriers = tl.alloc_barriers arrivals(1) : memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
   // Where to read may be looked up in a tensor that the loop does not write.
   // CHECK-LABEL: gpu.func @looked_up(
   // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(64, 64) {tl.ahead} :

@@ -430,12 +430,17 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     loop gets their `tl.engine`: `bulk` where the target has a bulk copy engine that
     can do all of them, else `groups` of `cp.async`.
 
+    A plain loop over tiles, a `scf.for` in steps of one that carries nothing and has such
+    copies, becomes a `tl.pipelined` of two stages, if what shared memory it takes more
+    leaves three of four blocks on a multiprocessor, in kernels that use neither barriers
+    of their own nor clusters.
+
     Where the loop's gemms depend on each other by way of other arithmetic, the
     last one is marked `tl.delayed` if it may be done in the next iteration, beside
     that arithmetic, without that any statement can tell.
 
-    Guarantees nothing but these attributes: a loop without an engine, and a copy
-    that is not marked, stay as they are. When a loop gets no engine, a copy of a
+    Guarantees nothing but that: a loop without an engine, and a copy that is not marked,
+    stay as they are. When a loop gets no engine, a copy of a
     loop that has one is not marked, or the bulk engine cannot be used, a remark
     says why.
 
