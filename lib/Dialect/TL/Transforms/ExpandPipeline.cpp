@@ -48,10 +48,8 @@
 //
 // One thread starts bulk copies, so the refill comes last, where it delays
 // nobody, and a product of iteration k - 1 has had the time of iteration k to
-// end. If a statement needs products of iteration k, those of the one before
-// have ended with them: the refill comes in front of that statement, so that
-// the tile is fetched while the rest of the iteration computes. With `cp.async`
-// every thread copies, so the refill comes before the arithmetic that hides it.
+// end. With `cp.async` every thread copies, so the refill comes before the
+// arithmetic that hides it.
 //
 // Sound because:
 //  - the copies may run ahead (tl-assign-stages; the verifier of `tl.copy`
@@ -432,39 +430,7 @@ private:
       next.push_back(NextPhaseOp::create(builder, loc, phase, slot, stages));
     scf::YieldOp::create(builder, loc, next);
     builder.setInsertionPointAfter(beforeBody);
-    Operation *refilled = beforeBody->getNextNode();
     moveBody(index, slot);
-    if (isBulk && !hasRoles)
-      refillAtProducts(refilled);
-  }
-
-  /// Moves the refill, the ops from `begin` on to the commit, up to where the
-  /// first products of the iteration are needed. They read no slot before, and
-  /// those of the iteration before have ended by then, since products end in
-  /// order.
-  static void refillAtProducts(Operation *begin) {
-    Block &body = *begin->getBlock();
-    SetVector<Value> sums;
-    Operation *needed = nullptr;
-    for (Operation &op : llvm::make_range(body.begin(), begin->getIterator())) {
-      if (auto gemm = dyn_cast<GemmOp>(op))
-        sums.insert(getBuffer(gemm.getAcc()));
-      else if (llvm::any_of(sums,
-                            [&](Value sum) { return touches(&op, sum); })) {
-        needed = &op;
-        break;
-      }
-    }
-    if (!needed)
-      return;
-    Operation *op = begin;
-    while (true) {
-      Operation *next = op->getNextNode();
-      op->moveBefore(needed);
-      if (isa<PipeCommitOp>(op))
-        return;
-      op = next;
-    }
   }
 
   /// A loop from `lower` on that carries slot and phase.

@@ -79,41 +79,6 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Where a statement needs products of its iteration, those of the one before have ended: the refill comes in front of
-  // it. What only multiplies, and what makes its operands, is no such statement.
-  // CHECK-LABEL: gpu.func @refilled_at_products(
-  // CHECK:         scf.for
-  // CHECK:           tl.pipe_wait
-  // CHECK:           tl.fill
-  // CHECK:           tl.gemm
-  // CHECK-NEXT:      tl.gemm
-  // CHECK-NEXT:      tl.rotate %{{.+}} by 1 of 2
-  // CHECK-NEXT:      tl.pipe_release
-  // CHECK-NEXT:      tl.pipe_acquire
-  // CHECK:           scf.if
-  // CHECK:             tl.copy {{.*}} async bulk
-  // CHECK:           tl.pipe_commit
-  // CHECK-NEXT:      tl.reduce
-  // CHECK-NOT:       tl.pipe_
-  // CHECK:           scf.yield
-  gpu.func @refilled_at_products(%A: !A, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
-    %a = tl.alloc layout(#swizzled) : !tile
-    %b = tl.alloc layout(#swizzled) : !tile
-    %acc = tl.alloc : !acc
-    %sum = tl.alloc : memref<64xf32, #tl.fragment>
-    tl.pipelined %k = %c0 to %n stages(2) attributes {tl.engine = "bulk"} {
-      tl.copy %A[%k, %c0] to %a tile(64, 64) {tl.ahead} : !A to !tile
-      tl.fill %acc, %zero : !acc
-      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
-      tl.gemm %b, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
-      tl.reduce max %acc to %sum dim(1) : !acc to memref<64xf32, #tl.fragment>
-      tl.fill %sum, %zero : memref<64xf32, #tl.fragment>
-    }
-    gpu.return
-  }
-
   // Groups of `cp.async`: each thread copies, so the refill comes before the
   // arithmetic. There is no phase.
   // CHECK-LABEL: gpu.func @groups(
