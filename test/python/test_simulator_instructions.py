@@ -163,6 +163,52 @@ def test_every_tile_of_a_pipeline_is_rounded_to_tf32(chip, threads):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+def test_tiles_for_registers_are_rounded_to_tf32_on_the_way(chip):
+    """`wgmma` does not take B with N along its rows, so that the factors are in registers, where they are rounded if not before."""
+    ends, expected = tf32_ends()
+    a, b, c = np.zeros((64, 256), np.float32), np.zeros((256, 64), np.float32), nothing((64, 64), "float32")
+    a[:, 224] = ends[:, 0]
+    b[224] = 1
+    kernel = simulated(gemm(64, 64, 256, "float32", (64, 64, 32), threads=128), chip)
+    kernel(a, b, c)
+    np.testing.assert_array_equal(c[: expected.size, 5], expected)
+    a[:], b[:] = 0, 0
+    a[:, 224] = 1
+    b[224] = ends[:, 0]
+    kernel(a, b, c)
+    np.testing.assert_array_equal(c[5, : expected.size], expected)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_what_was_extended_is_multiplied_as_it_is(chip, dtype, transposed):
+    """No bit of a narrower float is lost in `tfloat32`, at the ends of its range neither, and a NaN stays one."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((64, 32), dtype), B: T.Tensor((64, 32) if transposed else (32, 64), "float32"),
+        C: T.Tensor((64, 64), "float32"),
+    ):  # fmt: skip
+        with T.Kernel(1, threads=128):
+            a = T.alloc_fragment((64, 32), "float32")
+            Bs = T.alloc_shared((64, 32) if transposed else (32, 64), "float32")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, a)
+            T.copy(B, Bs)
+            T.clear(acc)
+            T.gemm(a, Bs, acc, transpose_B=transposed)
+            T.copy(acc, C)
+
+    numpy = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    codes = np.linspace(0, 2 ** (8 * numpy.itemsize) - 1, 64).astype(f"uint{8 * numpy.itemsize}")
+    a, b, c = np.zeros((64, 32), numpy), np.zeros((64, 32), np.float32), nothing((64, 64), "float32")
+    a[:, 5], b[:, 5] = codes.view(numpy), 1
+    simulated(main, chip)(a, b if transposed else np.ascontiguousarray(b.T), c)
+    np.testing.assert_array_equal(c[:, 7], a[:, 5].astype(np.float32))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 def test_products_without_tensor_cores_keep_all_bits(chip):
     a, b, c = np.zeros((8, 256), np.float32), np.zeros((32, 256), np.float32), nothing((8, 32), "float32")
     a[:, ::32] = np.float32(1 + 2.0**-20)

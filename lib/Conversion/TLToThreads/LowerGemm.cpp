@@ -91,17 +91,18 @@ static Value getColumnPart(GemmPlanAttr plan, Value worker, int64_t size,
   return part;
 }
 
-/// The registers of an operand that is a fragment, block of rows after block of
-/// rows, and in each of them four for each step of K.
-static Value readRegisters(Value fragment, ThreadLowering &lowering) {
+/// The registers of A, a fragment, block of rows after block of rows, and in
+/// each of them four for each step of K.
+static Value readRegisters(GemmOp gemm, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
-  Value values = lowering.readFragment(fragment);
+  Value values = lowering.readFragment(gemm.getA());
   auto type = cast<VectorType>(values.getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
   Value registers = vector::BitCastOp::create(
       b, lowering.loc, VectorType::get({bits / 32}, b.getI32Type()), values);
-  return type.getElementType().isF32() ? roundToTF32(b, lowering.loc, registers)
-                                       : registers;
+  return type.getElementType().isF32() && !gemm.getNarrowA()
+             ? roundToTF32(b, lowering.loc, registers)
+             : registers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +187,7 @@ LogicalResult tl::lowerWgmmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   std::optional<DescriptorBuilder> aTile;
   Value aValue;
   if (isInSpace(a.tile, Space::Fragment)) {
-    aValue = readRegisters(a.tile, lowering);
+    aValue = readRegisters(gemm, lowering);
   } else {
     aTile.emplace(a, lowering);
     aValue = aTile->build(aTile->startOf(m0));
@@ -377,16 +378,16 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
   Value m0 = lowering.mul(lowering.rem(warp, plan.getWarpsM()), warpM);
   Value n0 = lowering.mul(getColumnPart(plan, warp, kWarp, lowering), warpN);
   RegisterLoader loader(lowering);
-  auto loadRounded = [&](const Operand &operand, Value mn, Value k,
+  auto loadRounded = [&](bool ofB, Value mn, Value k,
                          ArrayRef<std::pair<int64_t, int64_t>> blocks) {
-    Value registers = loader.load(operand, mn, k, blocks);
-    return kind == MmaKind::TF32
+    Value registers = loader.load(ofB ? bOperand : a, mn, k, blocks);
+    return kind == MmaKind::TF32 && !gemm.isNarrow(ofB)
                ? roundToTF32(lowering.builder, lowering.loc, registers)
                : registers;
   };
 
   Value aRegisters = isInSpace(a.tile, Space::Fragment)
-                         ? readRegisters(a.tile, lowering)
+                         ? readRegisters(gemm, lowering)
                          : Value();
   int64_t steps = gemm.getK() / a.stepK();
   Value acc = lowering.readFragment(gemm.getAcc());
@@ -406,16 +407,17 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
                                b, loc, aRegisters,
                                (m * steps + step) * kRegistersA, kRegistersA, 1)
                                .getResult()
-                         : loadRounded(a, lowering.add(m0, m * 16), kAt,
-                                       {{0, 0}, {8, 0}, {0, 1}, {8, 1}}));
+                         : loadRounded(/*ofB=*/false, lowering.add(m0, m * 16),
+                                       kAt, {{0, 0}, {8, 0}, {0, 1}, {8, 1}}));
     for (int64_t n = 0; n < tilesN; n += 2) {
       Value nAt = lowering.add(n0, n * 8);
       if (n + 1 == tilesN) {
-        columns.push_back(loadRounded(bOperand, nAt, kAt, {{0, 0}, {0, 1}}));
+        columns.push_back(
+            loadRounded(/*ofB=*/true, nAt, kAt, {{0, 0}, {0, 1}}));
         continue;
       }
       Value pair =
-          loadRounded(bOperand, nAt, kAt, {{0, 0}, {0, 1}, {8, 0}, {8, 1}});
+          loadRounded(/*ofB=*/true, nAt, kAt, {{0, 0}, {0, 1}, {8, 0}, {8, 1}});
       for (int64_t half = 0; half < 2; ++half)
         columns.push_back(vector::ExtractStridedSliceOp::create(
             b, loc, pair, half * 2, 2, 1));

@@ -135,6 +135,20 @@ gpu.module @gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Not where they are known to be numbers of tf32.
+  // CHECK-LABEL: gpu.func @mma_narrow(
+  // CHECK:         %[[A:.+]] = tl.ldmatrix %{{[0-9]+}} : <3> -> vector<4xi32>
+  // CHECK:         %[[B:.+]] = tl.ldmatrix %{{[0-9]+}} : <3> -> vector<2xi32>
+  // CHECK-NOT:     arith.cmpf
+  // CHECK:         tl.mma tf32 %[[A]], %[[B]],
+  gpu.func @mma_narrow() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %a = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 8>) offset(0) : memref<16x8xf32, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#tl.shared_layout<swizzle = 32, chunk = 8>) offset(1024) : memref<8x8xf32, #gpu.address_space<workgroup>>
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [16, 8], thread = [4, 8] : [2, 8], value = [2, 2] : [1, 64]>) : memref<16x8xf32, #tl.fragment>
+    tl.gemm %a, %b, %acc transpose_b narrow_a narrow_b plan(<mma, warps_m = 1, warps_n = 1>) : memref<16x8xf32, #gpu.address_space<workgroup>>, memref<8x8xf32, #gpu.address_space<workgroup>>, memref<16x8xf32, #tl.fragment>
+    gpu.return
+  }
+
   // ldmatrix turns 16-bit elements only: bytes with K not contiguous are loaded one by
   // one, and packed.
   // CHECK-LABEL: gpu.func @mma_s8(

@@ -1018,6 +1018,15 @@ func.func @gemm_of_an_empty_window(%a: memref<8x8xf16, #gpu.address_space<workgr
 
 // -----
 
+// C7
+func.func @gemm_of_narrow_halves(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
+  // expected-error @below {{expects f32 of what is narrow, got `'f16'`}}
+  tl.gemm %a, %a, %c narrow_b : memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf16, #gpu.address_space<workgroup>>, memref<8x8xf32, #tl.fragment>
+  return
+}
+
+// -----
+
 // C6
 func.func @gemm_of_a_window_at_one_number(%a: memref<8x8xf16, #gpu.address_space<workgroup>>, %b: memref<8x8xf16, #gpu.address_space<workgroup>>, %c: memref<8x8xf32, #tl.fragment>) {
   // expected-error @below {{expects a window at a row and a column, got 1 numbers for A}}

@@ -970,6 +970,8 @@ LogicalResult GemmOp::verify() {
            << a << "`, `" << b << "` and `" << acc << "`";
   if (getA() == getAcc()) // C5
     return emitOpError("expects an accumulator that is not A as well");
+  if ((getNarrowA() || getNarrowB()) && !in.isF32()) // C7
+    return emitOpError("expects f32 of what is narrow, got `") << in << "`";
   return success();
 }
 

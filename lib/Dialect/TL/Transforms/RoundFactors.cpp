@@ -1,10 +1,13 @@
-//===- RoundFactors.cpp - Round to tf32 what wgmma would cut --------------===//
+//===- RoundFactors.cpp - Round to tf32 what is multiplied as such --------===//
 //
-// wgmma reads tiles of f32 in shared memory as tf32: it leaves out the lower 13
-// bits. A gemm rounds to nearest. What comes in by the bulk copy engine is
-// rounded on the way, if nobody but gemms by wgmma reads it: its copies are
-// marked `round_tf32`. Any other tile is copied to one of its own in front of
-// the gemm, rounded.
+// Matrix instructions take f32 as tf32: they leave out the lower 13 bits. A
+// gemm rounds to nearest. What comes in by the bulk copy engine is rounded on
+// the way, if nobody but such gemms reads it: its copies are marked
+// `round_tf32`. What was extended from narrower floats has no lower bits. A
+// gemm by `mma`, or with its A in registers, rounds what it has in registers,
+// but for operands that need it not, which are marked. wgmma reads tiles in
+// shared memory: any other one is copied to one of its own in front of the
+// gemm, rounded.
 //
 // Comes after tl-expand-pipeline, which decides what the engine copies, and
 // before tl-overlap-gemms, which has what writes an operand wait for products.
@@ -13,11 +16,12 @@
 // it alone: the program's tile stays as it is. It is memory like any other to
 // tl-insert-sync and tl-verify-sync. A mark is lowered as it stands, and
 // nothing later decides on it: tl-verify-sync proves that a tile of marked
-// copies is read by gemms by wgmma alone, and that these read no tile of
-// others.
+// copies is read by gemms alone that do not round it, and that these read
+// nothing else but narrow numbers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "tl/Dialect/TL/Analysis/ExactFactors.h"
 #include "tl/Dialect/TL/Analysis/LayoutMap.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/IR/Convert.h"
@@ -41,8 +45,15 @@ static bool isByWgmma(GemmOp gemm) {
   return plan && plan->getInstruction() == Instruction::WGMMA;
 }
 
+/// True if `gemm` multiplies f32 as tf32.
+static bool takesTF32(GemmOp gemm) {
+  std::optional<GemmPlanAttr> plan = gemm.getPlan();
+  return plan && plan->getInstruction() != Instruction::FMA &&
+         gemm.getOperandType(/*ofB=*/false).getElementType().isF32();
+}
+
 /// Has the engine round what is in a buffer, if it writes all of it, and gemms
-/// by wgmma alone read it.
+/// that take tf32 alone read it.
 static bool roundOnTheWay(Value buffer) {
   SmallVector<Value> worklist = {buffer};
   SmallVector<CopyOp> loads;
@@ -60,7 +71,7 @@ static bool roundOnTheWay(Value buffer) {
                     isInSpace(copy.getSource(), Space::Global);
       if (isLoad)
         loads.push_back(copy);
-      else if (!(gemm && isByWgmma(gemm)) && !isa<PipeOp>(user))
+      else if (!(gemm && takesTF32(gemm)) && !isa<PipeOp>(user))
         return false;
     }
   }
@@ -103,17 +114,23 @@ static Value makeRounded(GemmOp gemm, bool ofB, gpu::GPUFuncOp kernel) {
   return rounded;
 }
 
+/// True if the gemms that take it need not round what is in `buffer`.
+static bool isNarrow(Value buffer) {
+  return holdsNarrowNumbers(buffer) ||
+         (isInSpace(buffer, Space::Shared) && roundOnTheWay(buffer));
+}
+
 static void roundFactors(gpu::GPUFuncOp kernel) {
   // What is found of a buffer has to be found before its gemms are changed.
   SmallVector<std::pair<GemmOp, bool>> factors;
   kernel.walk([&](GemmOp gemm) {
-    if (!isByWgmma(gemm))
+    if (!takesTF32(gemm))
       return;
     for (bool ofB : {false, true}) {
       Value factor = ofB ? gemm.getB() : gemm.getA();
-      auto type = cast<MemRefType>(factor.getType());
-      if (type.getElementType().isF32() && isInSpace(factor, Space::Shared) &&
-          !roundOnTheWay(getBuffer(factor)))
+      if (isNarrow(getBuffer(factor)))
+        gemm.setNarrow(ofB);
+      else if (isByWgmma(gemm) && isInSpace(factor, Space::Shared))
         factors.push_back({gemm, ofB});
     }
   });

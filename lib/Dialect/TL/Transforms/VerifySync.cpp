@@ -65,6 +65,7 @@
 
 #include "tl/Dialect/TL/Analysis/ClusterDependence.h"
 #include "tl/Dialect/TL/Analysis/ClusterOrder.h"
+#include "tl/Dialect/TL/Analysis/ExactFactors.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -289,13 +290,17 @@ static SmallVector<OpOperand *> findAccesses(Value buffer) {
   return accesses;
 }
 
-/// True if `access` reads f32 as tf32, whose lower bits it cuts off.
+/// True if `access` reads f32 as tf32, whose lower bits it cuts off: wgmma does
+/// that to all tiles in shared memory, and others to what is said to be narrow.
 static bool cutsToTF32(OpOperand &access) {
   auto gemm = dyn_cast<GemmOp>(access.getOwner());
-  return gemm && gemm.getPlan() &&
-         gemm.getPlan()->getInstruction() == Instruction::WGMMA &&
-         access != gemm.getAccMutable() &&
-         cast<MemRefType>(access.get().getType()).getElementType().isF32();
+  if (!gemm || !gemm.getPlan() || access == gemm.getAccMutable() ||
+      !cast<MemRefType>(access.get().getType()).getElementType().isF32())
+    return false;
+  bool ofB = access == gemm.getBMutable();
+  return gemm.isNarrow(ofB) ||
+         (gemm.getPlan()->getInstruction() == Instruction::WGMMA &&
+          isInSpace(access.get(), Space::Shared));
 }
 
 /// The copy that writes by `access`, or null.
@@ -304,37 +309,58 @@ static CopyOp getWriter(OpOperand &access) {
   return copy && access == copy.getTargetMutable() ? copy : nullptr;
 }
 
+/// True if `access` is that of a gemm which is told that it need not round.
+static bool isTakenForNarrow(OpOperand *access) {
+  auto gemm = dyn_cast<GemmOp>(access->getOwner());
+  return gemm && gemm.isNarrow(*access == gemm.getBMutable());
+}
+
 /// A tile that copies round is written by such copies only, and read by nothing
-/// that would see it; and no copy leaves unrounded what would be cut. The rest
-/// is written by loops, of which it is not known what they compute. Factors in
-/// registers are rounded there.
+/// that would see it; and no copy leaves unrounded what would be cut. What a
+/// gemm need not round is rounded by copies, or came from narrower numbers. The
+/// rest is written by loops, of which it is not known what they compute, or is
+/// rounded in registers.
+static LogicalResult checkRounding(AllocOp alloc) {
+  CopyOp rounds, leaves;
+  OpOperand *cuts = nullptr, *sees = nullptr;
+  for (OpOperand *access : findAccesses(alloc))
+    if (CopyOp copy = getWriter(*access))
+      (copy.getRoundTF32() ? rounds : leaves) = copy;
+    else if (cutsToTF32(*access))
+      cuts = cuts && isTakenForNarrow(cuts) ? cuts : access;
+    else
+      sees = access;
+  if (rounds && (leaves || sees)) {
+    InFlightDiagnostic diag =
+        rounds.emitOpError("rounds a tile to tf32 that is not for products in "
+                           "tf32 alone; this is a defect of the compiler");
+    Operation *other = leaves ? leaves : sees->getOwner();
+    diag.attachNote(other->getLoc()) << "this touches it as f32";
+    return diag;
+  }
+  if (!cuts || rounds || holdsNarrowNumbers(alloc))
+    return success();
+  if (leaves && isInSpace(alloc, Space::Shared)) {
+    InFlightDiagnostic diag = leaves.emitOpError(
+        "does not round a tile that is cut to tf32; this is a defect of the "
+        "compiler");
+    diag.attachNote(cuts->getOwner()->getLoc()) << "it is read here";
+    return diag;
+  }
+  if (isTakenForNarrow(cuts)) {
+    InFlightDiagnostic diag = cuts->getOwner()->emitOpError(
+        "takes numbers for narrow ones that may be others; this is a defect of "
+        "the compiler");
+    diag.attachNote(alloc.getLoc()) << "they are in this tile";
+    return diag;
+  }
+  return success();
+}
+
 static LogicalResult checkRounding(gpu::GPUFuncOp kernel) {
-  WalkResult result = kernel.walk([&](AllocOp alloc) -> WalkResult {
-    if (!isInSpace(alloc, Space::Shared))
-      return WalkResult::advance();
-    CopyOp rounds, leaves;
-    OpOperand *cuts = nullptr, *sees = nullptr;
-    for (OpOperand *access : findAccesses(alloc))
-      if (CopyOp copy = getWriter(*access))
-        (copy.getRoundTF32() ? rounds : leaves) = copy;
-      else
-        (cutsToTF32(*access) ? cuts : sees) = access;
-    if (rounds && (leaves || sees)) {
-      InFlightDiagnostic diag =
-          rounds.emitOpError("rounds a tile to tf32 that is not for `wgmma` "
-                             "alone; this is a defect of the compiler");
-      Operation *other = leaves ? leaves : sees->getOwner();
-      diag.attachNote(other->getLoc()) << "this touches it as f32";
-      return diag;
-    }
-    if (cuts && leaves) {
-      InFlightDiagnostic diag = leaves.emitOpError(
-          "does not round a tile that `wgmma` cuts to tf32; this is a defect "
-          "of the compiler");
-      diag.attachNote(cuts->getOwner()->getLoc()) << "it is read here";
-      return diag;
-    }
-    return WalkResult::advance();
+  WalkResult result = kernel.walk([](AllocOp alloc) -> WalkResult {
+    return alloc.getType().getElementType().isF32() ? checkRounding(alloc)
+                                                    : success();
   });
   return failure(result.wasInterrupted());
 }

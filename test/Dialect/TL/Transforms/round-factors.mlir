@@ -1,4 +1,5 @@
-// Tiles of f32 that wgmma would cut to tf32 are rounded first, unless the engine has done so.
+// Tiles of f32 that matrix instructions would cut to tf32 are rounded first, unless the engine has done so, or
+// they hold narrower numbers.
 
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-round-factors))' | FileCheck %s
 
@@ -88,13 +89,87 @@ gpu.module @kernels {
   // `mma` has its factors in registers, which it rounds itself.
   // CHECK-LABEL: gpu.func @in_registers(
   // CHECK-NOT:     tl.parallel
-  // CHECK:         gpu.return
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b plan
   gpu.func @in_registers(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#layout) : !tile
     %acc = tl.alloc : !acc
     tl.copy %A[%c0, %c0] to %s tile(64, 32) : !A to !tile
     tl.gemm %s, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // What the engine fills it need not round.
+  // CHECK-LABEL: gpu.func @in_registers_by_the_engine(
+  // CHECK:         tl.copy {{.+}} async bulk round_tf32 :
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b narrow_a narrow_b plan
+  gpu.func @in_registers_by_the_engine(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %ring = tl.alloc layout(#layout) {tl.ring} : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : <bulk, 2>
+    %acc = tl.alloc : !acc
+    %s = tl.slot %ring[%c0] : !ring to !tile
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) async bulk : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // A product without tensor cores has all bits, and so has the other one.
+  // CHECK-LABEL: gpu.func @all_bits(
+  // CHECK:         tl.copy {{.+}} async bulk :
+  // CHECK-NOT:     narrow
+  // CHECK:         gpu.return
+  gpu.func @all_bits(%A: !A) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %ring = tl.alloc layout(#layout) {tl.ring} : !ring
+    %acc = tl.alloc : !acc
+    %s = tl.slot %ring[%c0] : !ring to !tile
+    tl.copy %A[%c0, %c0] to %s tile(64, 32) async bulk : !A to !tile
+    tl.gemm %s, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    tl.gemm %s, %s, %acc transpose_b plan(<fma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
+  // What was extended from 16 bits, or is a constant of few bits, has no lower ones: nobody rounds it.
+  // CHECK-LABEL: gpu.func @extended(
+  // CHECK-NOT:     arith.cmpf
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b narrow_a narrow_b plan(<wgmma
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b narrow_a narrow_b plan(<mma
+  gpu.func @extended(%A: memref<64x32xbf16>, %B: memref<64x32xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %half = arith.constant 0.5 : f32
+    %s = tl.alloc layout(#layout) : !tile
+    %f = tl.alloc : memref<64x32xf32, #tl.fragment>
+    %acc = tl.alloc : !acc
+    tl.fill %s, %half : !tile
+    tl.copy %A to %s tile(64, 32) : memref<64x32xbf16> to !tile
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %B[%i, %j] : memref<64x32xf16>
+      %wide = arith.extf %x : f16 to f32
+      tl.store %wide, %f[%i, %j] : memref<64x32xf32, #tl.fragment>
+    }
+    tl.gemm %f, %s, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : memref<64x32xf32, #tl.fragment>, !tile, !acc
+    tl.gemm %f, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : memref<64x32xf32, #tl.fragment>, !tile, !acc
+    gpu.return
+  }
+
+  // A constant with lower bits, and what was computed, do.
+  // CHECK-LABEL: gpu.func @computed(
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b plan
+  gpu.func @computed(%A: memref<64x32xbf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %third = arith.constant 0.333333343 : f32
+    %s = tl.alloc layout(#layout) : !tile
+    %f = tl.alloc : memref<64x32xf32, #tl.fragment>
+    %acc = tl.alloc : !acc
+    tl.copy %A to %s tile(64, 32) : memref<64x32xbf16> to !tile
+    tl.fill %s, %third : !tile
+    tl.copy %A to %f tile(64, 32) : memref<64x32xbf16> to memref<64x32xf32, #tl.fragment>
+    tl.parallel (%i, %j) in (64, 32) {
+      %x = tl.load %f[%i, %j] : memref<64x32xf32, #tl.fragment>
+      %y = arith.addf %x, %x : f32
+      tl.store %y, %f[%i, %j] : memref<64x32xf32, #tl.fragment>
+    }
+    tl.gemm %f, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : memref<64x32xf32, #tl.fragment>, !tile, !acc
     gpu.return
   }
 }

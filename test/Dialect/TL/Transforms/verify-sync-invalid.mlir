@@ -773,7 +773,7 @@ gpu.module @rounded {
     %a = tl.alloc offset(0) : !tile
     %bars = tl.alloc_barriers arrivals(1) offset(8192) : !bars
     %acc = tl.alloc : !acc
-    // expected-error @below {{rounds a tile to tf32 that is not for `wgmma` alone; this is a defect of the compiler}}
+    // expected-error @below {{rounds a tile to tf32 that is not for products in tf32 alone; this is a defect of the compiler}}
     tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : !bars) : !A to !tile
     tl.gemm %a, %a, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
     // expected-note @below {{this touches it as f32}}
@@ -789,14 +789,14 @@ gpu.module @rounded {
 !acc = memref<64x64xf32, #tl.fragment>
 !bars = memref<1x!tl.mbarrier, #gpu.address_space<workgroup>>
 
-// `mma` rounds in registers, and its tile may be read again.
+// `mma` rounds in registers, if it is not told that it need not.
 gpu.module @rounded {
   gpu.func @read_by_mma(%A: !A) kernel {
     %c0 = arith.constant 0 : index
     %a = tl.alloc offset(0) : !tile
     %bars = tl.alloc_barriers arrivals(1) offset(8192) : !bars
     %acc = tl.alloc : !acc
-    // expected-error @below {{rounds a tile to tf32 that is not for `wgmma` alone}}
+    // expected-error @below {{rounds a tile to tf32 that is not for products in tf32 alone}}
     tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : !bars) : !A to !tile
     // expected-note @below {{this touches it as f32}}
     tl.gemm %a, %a, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
@@ -822,7 +822,7 @@ gpu.module @rounded {
     %acc = tl.alloc : !acc
     %a = tl.slot %ring[%c0] : !ring to !tile
     %b = tl.slot %ring[%c1] : !ring to !tile
-    // expected-error @below {{rounds a tile to tf32 that is not for `wgmma` alone}}
+    // expected-error @below {{rounds a tile to tf32 that is not for products in tf32 alone}}
     tl.copy %A to %a tile(64, 32) async bulk round_tf32 barrier(%bars[%c0] : !bars) : !A to !tile
     // expected-note @below {{this touches it as f32}}
     tl.copy %A to %b tile(64, 32) async bulk barrier(%bars[%c0] : !bars) : !A to !tile
@@ -845,7 +845,7 @@ gpu.module @rounded {
     %a = tl.alloc offset(0) : !tile
     %bars = tl.alloc_barriers arrivals(1) offset(8192) : !bars
     %acc = tl.alloc : !acc
-    // expected-error @below {{does not round a tile that `wgmma` cuts to tf32; this is a defect of the compiler}}
+    // expected-error @below {{does not round a tile that is cut to tf32; this is a defect of the compiler}}
     tl.copy %A to %a tile(64, 32) async bulk barrier(%bars[%c0] : !bars) : !A to !tile
     // expected-note @below {{it is read here}}
     tl.gemm %a, %a, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
@@ -868,6 +868,71 @@ gpu.module @rounded {
     %acc = tl.alloc : !acc
     tl.copy %A to %a tile(64, 32) : !A to !regs
     tl.gemm %a, %b, %acc transpose_b plan(<wgmma, warps_m = 1, warps_n = 1>) : !regs, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!A = memref<64x32xf32>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// Nothing has rounded what a product is told that it need not round.
+gpu.module @rounded {
+  gpu.func @not_narrow(%A: !A) kernel {
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    // expected-error @below {{does not round a tile that is cut to tf32; this is a defect of the compiler}}
+    tl.copy %A to %a tile(64, 32) : !A to !tile
+    gpu.barrier
+    // expected-note @below {{it is read here}}
+    tl.gemm %a, %a, %acc transpose_b narrow_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!A = memref<64x32xf32>
+!narrow = memref<64x32xf16>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!regs = memref<64x32xf32, #tl.fragment>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// In registers neither: one of two ops writes numbers of all 32 bits.
+gpu.module @rounded {
+  gpu.func @not_narrow_in_registers(%A: !A, %H: !narrow) kernel {
+    // expected-note @below {{they are in this tile}}
+    %a = tl.alloc : !regs
+    %b = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %H to %a tile(64, 32) : !narrow to !regs
+    tl.copy %A to %a tile(64, 32) : !A to !regs
+    // expected-error @below {{takes numbers for narrow ones that may be others; this is a defect of the compiler}}
+    tl.gemm %a, %b, %acc transpose_b narrow_a plan(<mma, warps_m = 4, warps_n = 1>) : !regs, !tile, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!A = memref<64x32xf32>
+!narrow = memref<64x32xf16>
+!tile = memref<64x32xf32, #gpu.address_space<workgroup>>
+!regs = memref<64x32xf32, #tl.fragment>
+!acc = memref<64x64xf32, #tl.fragment>
+
+// What was extended needs no rounding, in registers and in shared memory.
+gpu.module @rounded {
+  gpu.func @narrow(%H: !narrow) kernel {
+    %a = tl.alloc : !regs
+    %b = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %H to %a tile(64, 32) : !narrow to !regs
+    tl.copy %H to %b tile(64, 32) : !narrow to !tile
+    gpu.barrier
+    tl.gemm %a, %b, %acc transpose_b narrow_a narrow_b plan(<mma, warps_m = 4, warps_n = 1>) : !regs, !tile, !acc
     gpu.return
   }
 }

@@ -521,13 +521,17 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     What is outside of the window is not read. `tl-plan-gemms` takes an instruction
     only if it can begin there.
 
+    `narrow_a` and `narrow_b` say that all of A or B are numbers of tf32 already,
+    which need not be rounded. `tl-round-factors` sets them, and `tl-verify-sync`
+    proves them.
+
     Constraints: (C1) all three have rank 2; (C2) shapes agree; (C3) A and B
     have the same element type, or each of them one of f8E4M3FN and f8E5M2; (C4)
     element types are one of f16, bf16, f32, f8E4M3FN and f8E5M2 with an f32
     accumulator, f16 with f16, i8 with i32, f64 with f64; (C5) A is in workgroup
     memory or a fragment, B is in workgroup memory, the accumulator is a fragment
     and not A; (C6) a window is inside of its tile, and of a tile in workgroup memory,
-    and there is a `depth` if and only if there is a window.
+    and there is a `depth` if and only if there is a window; (C7) what is narrow is of f32.
 
     ```mlir
     tl.gemm %As, %Bs, %acc transpose_b : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x64xf16, #gpu.address_space<workgroup>>, memref<128x128xf32, #tl.fragment>
@@ -541,10 +545,11 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     DefaultValuedAttr<TL_GemmPolicyAttr, "::tl::GemmPolicy::Square">:$policy,
     UnitAttr:$async, OptionalAttr<TL_GemmPlanAttr>:$plan,
     OptionalAttr<DenseI64ArrayAttr>:$aAt, OptionalAttr<DenseI64ArrayAttr>:$bAt,
-    OptionalAttr<I64Attr>:$depth);
+    OptionalAttr<I64Attr>:$depth, UnitAttr:$narrowA, UnitAttr:$narrowB);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
     (`a_at` $aAt^)? (`b_at` $bAt^)? (`depth` `(` $depth^ `)`)?
+    (`narrow_a` $narrowA^)? (`narrow_b` $narrowB^)?
     (`policy` `(` custom<Policy>($policy)^ `)`)? (`async` $async^)? (`plan` `(` $plan^ `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
@@ -555,6 +560,8 @@ def TL_GemmOp : TL_TileOp<"gemm"> {
     /// The row and column of its tile at which A or B begins.
     ::std::array<int64_t, 2> getPlace(bool ofB);
     bool hasWindow(bool ofB) { return (ofB ? getBAt() : getAAt()).has_value(); }
+    bool isNarrow(bool ofB) { return ofB ? getNarrowB() : getNarrowA(); }
+    void setNarrow(bool ofB) { ofB ? setNarrowB(true) : setNarrowA(true); }
     /// The rows and columns of A or B as they lie in its tile.
     ::std::array<int64_t, 2> getOperandShape(bool ofB);
     /// The type of a tile that holds A or B and nothing else.

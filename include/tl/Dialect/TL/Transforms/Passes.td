@@ -478,13 +478,15 @@ def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> 
 }
 
 def RoundFactorsPass : Pass<"tl-round-factors", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "round to tf32 what wgmma would cut";
+  let summary = "round to tf32 what is multiplied as such";
   let description = [{
     Copies tiles of `f32` in shared memory to ones of their own, rounded to
     nearest, in front of each `tl.gemm` by `wgmma` that reads them, which would
-    leave out their lower bits. What the bulk copy engine alone writes and such
-    gemms alone read stays: its copies are marked `round_tf32`, so that the engine
-    rounds it on the way.
+    leave out their lower bits. What the bulk copy engine alone writes, and gemms
+    by `wgmma` and `mma` alone read, stays: its copies are marked `round_tf32`, so
+    that the engine rounds it on the way. So does what was extended from narrower
+    floats. Gemms are marked `narrow_a` and `narrow_b` where they need not round
+    in registers either.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
