@@ -50,8 +50,12 @@ LogicalResult SharedLayout::verify(std::string &why) const {
           " elements cannot be cut into panels of " + std::to_string(chunk);
     return failure();
   }
-  if (swizzle == 0 && chunk != columns) {
-    why = "a tile without a swizzle has one panel";
+  if (swizzle == 0 && chunk != columns &&
+      rows * getRowBytes() % kBulkAlignment != 0) {
+    why = "a panel of " + std::to_string(rows) + " rows of " +
+          std::to_string(getRowBytes()) +
+          " bytes is not a whole number of units of 128 bytes, at which the "
+          "bulk copy engine writes";
     return failure();
   }
   if (swizzle != 0 && (getRowBytes() != swizzle || rows % kPeriodRows != 0)) {

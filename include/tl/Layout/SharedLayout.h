@@ -16,7 +16,9 @@
 //
 // What must hold for address arithmetic relative to the tile to agree with the
 // hardware, which sees addresses: a swizzled panel is a whole number of the
-// swizzle's periods (8 rows), and the tile starts at a multiple of one.
+// swizzle's periods (8 rows), and the tile starts at a multiple of one. Several
+// panels without a swizzle begin at multiples of 128 bytes, as boxes of the
+// bulk copy engine have to.
 // `verify` checks the first; `getAlignment` and `getSlotBytes` ask for the
 // second.
 //
@@ -37,8 +39,7 @@ namespace tl::layout {
 class SharedLayout {
 public:
   /// A tile of `shape` whose elements take `elementBytes`. `swizzle` is 0, 32,
-  /// 64 or 128 bytes; without one there is a single panel. The first `slotDims`
-  /// dimensions of `shape` count tiles.
+  /// 64 or 128 bytes. The first `slotDims` dimensions of `shape` count tiles.
   SharedLayout(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                int64_t swizzle, int64_t chunk, int64_t slotDims = 0);
 

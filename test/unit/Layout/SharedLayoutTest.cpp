@@ -168,8 +168,10 @@ TEST(SharedLayout, RefusesWhatDoesNotRepeat) {
   EXPECT_EQ(why, "a panel of 64 rows of 64 bytes is not a whole number of "
                  "periods of a swizzle of 128 bytes");
   EXPECT_TRUE(failed(SharedLayout({60, 64}, 2, 128, 64).verify(why)));
-  EXPECT_TRUE(failed(SharedLayout({64, 64}, 2, 0, 32).verify(why)));
-  EXPECT_EQ(why, "a tile without a swizzle has one panel");
+  EXPECT_TRUE(succeeded(SharedLayout({64, 64}, 2, 0, 32).verify(why)));
+  EXPECT_TRUE(failed(SharedLayout({3, 64}, 2, 0, 32).verify(why)));
+  EXPECT_EQ(why, "a panel of 3 rows of 64 bytes is not a whole number of units "
+                 "of 128 bytes, at which the bulk copy engine writes");
   EXPECT_TRUE(failed(SharedLayout({64, 65}, 2, 128, 64).verify(why)));
   EXPECT_EQ(why, "rows of 65 elements cannot be cut into panels of 64");
 }

@@ -128,12 +128,51 @@ static int64_t getSlotDims(AllocOp alloc, int64_t tileRank) {
   return std::min(getDeepestSlot(alloc), most);
 }
 
+/// True if a pipelined loop copies a tensor to `alloc`, and nothing but copies
+/// touch it.
+static bool isStreamed(AllocOp alloc) {
+  bool isFilled = false;
+  for (Operation *user : alloc->getUsers()) {
+    auto copy = dyn_cast<CopyOp>(user);
+    if (!copy)
+      return false;
+    auto source = cast<MemRefType>(copy.getSource().getType());
+    isFilled |= copy.getTarget() == alloc &&
+                isInSpace(copy.getSource(), Space::Global) &&
+                source.getElementType() == alloc.getType().getElementType() &&
+                isa<PipelinedOp>(copy->getParentOp());
+  }
+  return isFilled;
+}
+
+/// The most elements of a box in a dimension, by the bulk copy engine, and the
+/// bytes at whose multiples it writes one.
+static constexpr int64_t kMaxBox = 256, kBoxAlignment = 128;
+
+/// Columns of the widest equal panels, of so many rows and bytes an element,
+/// that are boxes of the bulk copy engine; all of them if there are none.
+static int64_t getPanelColumns(int64_t columns, int64_t rows, int64_t bytes) {
+  constexpr int64_t kLeast = 64;
+  for (int64_t panel = kMaxBox; panel >= kLeast; panel /= 2)
+    if (columns % panel == 0 && rows * panel * bytes % kBoxAlignment == 0)
+      return panel;
+  return columns;
+}
+
 SharedLayoutAttr tl::chooseSharedLayout(AllocOp alloc) {
   MemRefType type = alloc.getType();
   int64_t slotDims = getSlotDims(alloc, /*tileRank=*/2);
-  return chooseSharedLayout(MemRefType::get(
-      type.getShape().drop_front(slotDims), type.getElementType(),
-      MemRefLayoutAttrInterface(), type.getMemorySpace()));
+  ArrayRef<int64_t> tile = type.getShape().drop_front(slotDims);
+  SharedLayoutAttr layout = chooseSharedLayout(
+      MemRefType::get(tile, type.getElementType(), MemRefLayoutAttrInterface(),
+                      type.getMemorySpace()));
+  int64_t columns = layout.getChunk();
+  if (layout.getSwizzle() != 0 || columns <= kMaxBox || !isStreamed(alloc))
+    return layout;
+  int64_t rows = ShapedType::getNumElements(tile) / columns;
+  return SharedLayoutAttr::get(
+      type.getContext(), /*swizzle=*/0,
+      getPanelColumns(columns, rows, getElementBytes(type)));
 }
 
 static SharedLayoutAttr getLayoutAttr(AllocOp alloc) {

@@ -381,3 +381,38 @@ gpu.module @digits attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+!rows = memref<4x512xf16, #gpu.address_space<workgroup>>
+!odd = memref<3x260xf16, #gpu.address_space<workgroup>>
+!regs = memref<4x512xf32, #tl.fragment>
+
+gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Boxes of the bulk copy engine have 256 columns at most: wider tiles that a pipelined loop fills are panels, if
+  // these begin where the engine can write, and nothing but copies touches them.
+  // CHECK-LABEL: gpu.func @panels
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 256>) : memref<4x512xf16
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 260>) : memref<3x260xf16
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 512>) : memref<4x512xf16
+  // CHECK:         tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 512>) : memref<4x512xf16
+  gpu.func @panels(%A: memref<4x4096xf16>, %B: memref<3x260xf16>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c512 = arith.constant 512 : index
+    %wide = tl.alloc : !rows
+    %odd = tl.alloc : !odd
+    %once = tl.alloc : !rows
+    %seen = tl.alloc : !rows
+    %f = tl.alloc : !regs
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %at = arith.muli %k, %c512 : index
+      tl.copy %A[%c0, %at] to %wide tile(4, 512) : memref<4x4096xf16> to !rows
+      tl.copy %B to %odd tile(3, 260) : memref<3x260xf16> to !odd
+      tl.copy %A[%c0, %at] to %seen tile(4, 512) : memref<4x4096xf16> to !rows
+      tl.copy %wide to %f tile(4, 512) : !rows to !regs
+      %x = tl.load %seen[%c0, %k] : !rows
+    }
+    tl.copy %A[%c0, %c0] to %once tile(4, 512) : memref<4x4096xf16> to !rows
+    gpu.return
+  }
+}
