@@ -66,6 +66,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   addNormalization(kernel,
                    /*sharedArrays=*/generator == Generator::CuTeDSL);
   kernel.addPass(createJoinContributionsPass());
+  kernel.addPass(createNarrowTilesPass());
   kernel.addPass(createStageStoresPass());
   kernel.addPass(createPlanGemmsPass());
   // CuTe DSL has no form for `cp.async` but of whole tiles.

@@ -209,6 +209,33 @@ def test_what_was_extended_is_multiplied_as_it_is(chip, dtype, transposed):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("columns", [64, 512, 768])
+@pytest.mark.parametrize("threads", [96, 128])
+@pytest.mark.parametrize("stages", [0, 2, 3])
+def test_tiles_of_wider_type_are_filled_ahead(chip, dtype, columns, threads, stages):
+    """Tiles of float32 that are kept as their tensor is, in panels where they are wider than a box of the engine."""
+
+    @T.prim_func
+    def main(A: T.Tensor((11, 4, 5 * columns), dtype), B: T.Tensor((11, 5 * columns), "float32")):
+        with T.Kernel(12, threads=threads) as i:
+            for k in T.Pipelined(5, num_stages=stages):
+                wide = T.alloc_shared((4, columns), "float32")
+                x, total = T.alloc_fragment((4, columns), "float32"), T.alloc_fragment((columns,), "float32")
+                T.copy(A[i, 0, k * columns], wide)
+                T.copy(wide, x)
+                T.clear(total)
+                for r in T.serial(4):
+                    for j in T.Parallel(columns):
+                        total[j] += (r + 1) * x[r, j]
+                T.copy(total, B[i, k * columns])
+
+    a, b = numbers(11, 4, 5 * columns, dtype=dtype), nothing((11, 5 * columns), "float32")
+    simulated(main, chip)(a, b)
+    np.testing.assert_array_equal(b, np.einsum("irk,r->ik", a.astype(np.float32), np.arange(1, 5, dtype=np.float32)))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 def test_products_without_tensor_cores_keep_all_bits(chip):
     a, b, c = np.zeros((8, 256), np.float32), np.zeros((32, 256), np.float32), nothing((8, 32), "float32")
     a[:, ::32] = np.float32(1 + 2.0**-20)

@@ -302,6 +302,19 @@ def JoinContributionsPass : Pass<"tl-join-contributions", "::mlir::gpu::GPUModul
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def NarrowTilesPass : Pass<"tl-narrow-tiles", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "keep shared tiles in the type that they come in";
+  let description = [{
+    A tile of f32 in workgroup memory that copies fill from tensors of f16 or of
+    bf16, and that copies to fragments of f32 alone read, gets the tensors' type:
+    what is copied to it is converted where it is read. Then the copies that fill
+    it may run ahead.
+
+    Left alone: tiles with a layout of the program's, and those that anything else
+    touches.
+  }];
+}
+
 def FindGathersPass : Pass<"tl-find-gathers", "::mlir::gpu::GPUModuleOp"> {
   let summary = "make copies of loops that copy rows";
   let description = [{
