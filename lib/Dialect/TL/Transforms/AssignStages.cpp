@@ -436,9 +436,9 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
                                   const Target &target,
                                   bool canChangeRegisters) {
   int64_t threads = getNumThreads(kernel);
-  bool needsRegisters =
-      llvm::any_of(loops, hasLateGemm) || llvm::any_of(loops, endsProducts);
   bool hasGuards = llvm::any_of(loops, isGuarded);
+  bool needsRegisters = llvm::any_of(loops, hasLateGemm) ||
+                        (!hasGuards && llvm::any_of(loops, endsProducts));
   for (PipelinedOp loop : loops)
     if (loop.getStages() < getMinStages(loop))
       return {};

@@ -49,6 +49,27 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Also if its product ends in each iteration: behind a guard nothing else runs ahead.
+  // CHECK-LABEL: gpu.func @product_that_ends_behind_a_guard(
+  // CHECK-SAME:    tl.specialize}
+  gpu.func @product_that_ends_behind_a_guard(%A: !A {tl.align = 16 : i64}, %M: memref<64xi1>, %v: f32, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    scf.for %k = %c0 to %n step %c1 {
+      %mask = tl.load %M[%k] : memref<64xi1>
+      scf.if %mask {
+        tl.pipelined %once = %c0 to %c1 stages(2) attributes {tl.guarded} {
+          tl.copy %A[%k, %c0] to %a tile(64, 64) : !A to !tile
+          tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+          tl.fill %acc, %v : !acc
+        }
+      }
+    }
+    gpu.return
+  }
+
   // Else it has no slots: here the threads write what decides.
   // CHECK-LABEL: gpu.func @behind_what_it_writes(
   // CHECK-NOT:     tl.specialize
