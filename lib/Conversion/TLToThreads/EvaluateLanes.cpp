@@ -73,8 +73,10 @@ using namespace tl;
 using layout::FragmentLayout;
 
 /// Loads of vectors that one round has in flight, and vectors of each side that
-/// it has at least.
-static constexpr int64_t kRoundLoads = 8, kRoundVectors = 4;
+/// it has at least; and registers of what is loaded and stored as it is, of
+/// which narrow loads fill one each.
+static constexpr int64_t kRoundLoads = 8, kRoundVectors = 4,
+                         kRoundRegisters = 32;
 /// No access is wider than 16 bytes.
 static constexpr int64_t kMaxGroup = 16;
 /// Instructions that the lanes of one round make, about: so many keep a thread
@@ -122,12 +124,19 @@ static FailureOr<bool> readsTheSameIn(const Rounds &rounds,
   return isSame;
 }
 
-/// The vectors of one round: those of several loads are in flight together.
-static int64_t getRoundVectors(const ParallelBody &body) {
-  int64_t loads = 0;
+/// The vectors of one round, of so many bytes: those of several loads are in
+/// flight together. One load from device memory to shared memory has nothing
+/// beside it that takes registers, and waits for memory once a round.
+static int64_t getRoundVectors(const ParallelBody &body, int64_t bytes) {
+  int64_t loads = 0, fromDevice = 0;
   body.getLoop().getBody().walk([&](LoadOp load) {
     loads += !isInSpace(load.getSource(), Space::Fragment);
+    fromDevice += isInSpace(load.getSource(), Space::Global);
   });
+  if (loads == 1 && fromDevice == 1 && !body.touchesFragments())
+    return std::max(kRoundRegisters /
+                        static_cast<int64_t>(llvm::divideCeil(bytes, 4)),
+                    kRoundLoads);
   return std::max(kRoundLoads / std::max(loads, int64_t(1)), kRoundVectors);
 }
 
@@ -141,7 +150,8 @@ FailureOr<Rounds> tl::chooseRounds(const ParallelBody &body,
     unit = kMaxGroup;
     vector = kMaxGroup / getWidestElement(body);
   }
-  int64_t lanes = std::max(getRoundVectors(body) * vector, unit);
+  int64_t bytes = vector * getWidestElement(body);
+  int64_t lanes = std::max(getRoundVectors(body, bytes) * vector, unit);
   // A long body is busy with few lanes, but accesses stay as wide as they are.
   int64_t least = std::min(unit, kMaxGroup / getWidestElement(body));
   while (lanes % 2 == 0 && lanes / 2 >= least &&

@@ -398,4 +398,31 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     tl.copy %A[%by, %column] to %x tile(1, 128) : memref<256x1000xf32> to memref<1x128xf32, #tl.fragment>
     gpu.return
   }
+
+  // Rows of odd strides are moved by elements: as many are under way as there are registers for, 32 of 4 bytes.
+  // CHECK-LABEL: gpu.func @odd_rows(
+  // CHECK-NOT:     scf.for
+  // CHECK-COUNT-32: llvm.load {{.+}} : !llvm.ptr<1> -> f16
+  // CHECK-NOT:     llvm.load
+  // CHECK-COUNT-32: llvm.store {{.+}} : f16, !llvm.ptr<3>
+  // CHECK-NOT:     llvm.store
+  // CHECK:         gpu.return
+  gpu.func @odd_rows(%A: memref<531x783xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<128x32xf16, #gpu.address_space<workgroup>>
+    tl.copy %A[%c0, %c0] to %s tile(128, 32) : memref<531x783xf16> to memref<128x32xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @odd_rows_of_f64(
+  // CHECK:         scf.for
+  // CHECK-COUNT-16: llvm.load {{.+}} : !llvm.ptr<1> -> f64
+  // CHECK-NOT:     llvm.load
+  // CHECK:         gpu.return
+  gpu.func @odd_rows_of_f64(%A: memref<531x783xf64>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<128x32xf64, #gpu.address_space<workgroup>>
+    tl.copy %A[%c0, %c0] to %s tile(128, 32) : memref<531x783xf64> to memref<128x32xf64, #gpu.address_space<workgroup>>
+    gpu.return
+  }
 }
