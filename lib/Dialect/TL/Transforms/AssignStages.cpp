@@ -458,7 +458,12 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
     if (canChangeRegisters && budget &&
         fragments + kOtherRegistersIfLate <= budget->consumer)
       return builder.getDenseI64ArrayAttr({budget->producer, budget->consumer});
-    return {};
+    bool isFarAhead = llvm::all_of(loops, [](PipelinedOp loop) {
+      return !hasLateGemm(loop) &&
+             static_cast<int64_t>(loop.getStages()) >= kMinStages;
+    });
+    if (!isFarAhead)
+      return {};
   }
   bool isInLoop = llvm::any_of(loops, [](PipelinedOp loop) {
     return loop->getParentOfType<LoopLikeOpInterface>();
