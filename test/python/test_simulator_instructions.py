@@ -164,7 +164,7 @@ def test_every_tile_of_a_pipeline_is_rounded_to_tf32(chip, threads):
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_tiles_for_registers_are_rounded_to_tf32_on_the_way(chip):
-    """`wgmma` does not take B with N along its rows, so that the factors are in registers, where they are rounded if not before."""
+    """`wgmma` does not take B with N along its rows: factors are in registers, and rounded there if not before."""
     ends, expected = tf32_ends()
     a, b, c = np.zeros((64, 256), np.float32), np.zeros((256, 64), np.float32), nothing((64, 64), "float32")
     a[:, 224] = ends[:, 0]
