@@ -9,6 +9,50 @@
 !acc = memref<64x64xf32, #tl.fragment>
 
 gpu.module @kernels {
+  // What is copied in front of a loop is waited for there, and fenced, and not
+  // in each iteration.
+  // CHECK-LABEL: gpu.func @copied_before_a_loop
+  // CHECK:         tl.copy {{.*}} async
+  // CHECK-NEXT:    tl.commit_copies
+  // CHECK-NEXT:    tl.wait_copies 0
+  // CHECK-NEXT:    tl.fence_async
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    scf.for
+  // CHECK-NEXT:      tl.gemm
+  // CHECK-NEXT:    }
+  gpu.func @copied_before_a_loop(%A: memref<64x64xf16>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A to %a tile(64, 64) async : memref<64x64xf16> to !tile
+    scf.for %i = %c0 to %n step %c1 {
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // A loop that writes there itself waits for its own writes.
+  // CHECK-LABEL: gpu.func @copied_in_a_loop
+  // CHECK:         tl.copy {{.*}} async
+  // CHECK-NEXT:    scf.for
+  // CHECK:           tl.wait_copies 0
+  // CHECK:           tl.gemm
+  // CHECK:           tl.copy {{.*}} async
+  // CHECK:         gpu.return
+  gpu.func @copied_in_a_loop(%A: memref<64x64xf16>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc offset(0) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A to %a tile(64, 64) async : memref<64x64xf16> to !tile
+    scf.for %i = %c0 to %n step %c1 {
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      tl.copy %A to %a tile(64, 64) async : memref<64x64xf16> to !tile
+    }
+    gpu.return
+  }
+
   // Write, then read.
   // CHECK-LABEL: gpu.func @read_after_write
   // CHECK:         tl.fill
