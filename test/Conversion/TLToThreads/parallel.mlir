@@ -4,6 +4,65 @@
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(tl-lower-tile-ops))' | FileCheck %s
 
 gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // Behind a guard that lets 15 steps of 16 pass, the next step's elements are
+  // inside of the tensor: nothing asks again.
+  // CHECK-LABEL: gpu.func @next_step_behind_a_guard(
+  // CHECK:         arith.cmpi ugt
+  // CHECK-NEXT:    scf.if
+  // CHECK-NOT:     scf.if
+  // CHECK:         llvm.load
+  // CHECK-NOT:     scf.if
+  // CHECK:         llvm.store
+  gpu.func @next_step_behind_a_guard(%A: memref<1024xf32>, %B: memref<1024xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    scf.for %k = %c0 to %c16 step %c1 {
+      %left = arith.subi %c16, %k : index
+      %more = arith.cmpi ugt, %left, %c1 : index
+      scf.if %more {
+        %next = arith.addi %k, %c1 : index
+        %first = arith.muli %next, %c64 : index
+        tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [64] : [1], value = [] : []>) {
+          %at = arith.addi %first, %i : index
+          %x = tl.load %A[%at] : memref<1024xf32>
+          tl.store %x, %B[%at] : memref<1024xf32>
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // One that lets all of them pass says nothing of the last step's.
+  // CHECK-LABEL: gpu.func @next_step_behind_no_guard(
+  // CHECK:         arith.cmpi ugt
+  // CHECK-NEXT:    scf.if
+  // CHECK:         scf.if
+  // CHECK:           llvm.load
+  // CHECK:         scf.if
+  // CHECK:           llvm.store
+  gpu.func @next_step_behind_no_guard(%A: memref<1024xf32>, %B: memref<1024xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    scf.for %k = %c0 to %c16 step %c1 {
+      %left = arith.subi %c16, %k : index
+      %more = arith.cmpi ugt, %left, %c0 : index
+      scf.if %more {
+        %next = arith.addi %k, %c1 : index
+        %first = arith.muli %next, %c64 : index
+        tl.parallel (%i) in (64) layout(#tl.fragment_layout<shape = [64], thread = [64] : [1], value = [] : []>) {
+          %at = arith.addi %first, %i : index
+          %x = tl.load %A[%at] : memref<1024xf32>
+          tl.store %x, %B[%at] : memref<1024xf32>
+        }
+      }
+    }
+    gpu.return
+  }
+
   // A fragment with the loop's layout is read and written as the vector it is.
   // CHECK-LABEL: gpu.func @equal_layouts(
   // CHECK:         %[[X:.+]] = memref.load %[[SLOT:.+]][] : memref<vector<4xf32>>
