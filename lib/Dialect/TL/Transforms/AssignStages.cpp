@@ -133,6 +133,26 @@ static bool runsAlone(gpu::GPUFuncOp kernel) {
   return blocks <= kFewBlocks;
 }
 
+/// What the kernel can need of shared memory at most if all rings lie beside
+/// all tiles: those that loops other than `except` run ahead in, none if none
+/// does.
+static int64_t getBytesBesideRings(gpu::GPUFuncOp kernel, PipelinedOp except) {
+  int64_t tiles = 0, rings = 0;
+  kernel.walk([&](AllocOp alloc) {
+    if (isInSpace(alloc, Space::Shared))
+      tiles += getSharedBytes(alloc);
+  });
+  kernel.walk([&](PipelinedOp loop) {
+    if (loop == except || loop.getStages() < 2)
+      return;
+    for (auto copy : loop.getBody().getOps<CopyOp>())
+      if (auto tile = copy.getTarget().getDefiningOp<AllocOp>();
+          tile && isInSpace(tile, Space::Shared))
+        rings += getSharedBytes(tile) * static_cast<int64_t>(loop.getStages());
+  });
+  return rings == 0 ? 0 : tiles + rings;
+}
+
 /// Has a loop of one stage run one iteration ahead, in two slots, unless the
 /// second ones keep blocks away from a multiprocessor that has `few` and would
 /// have more, or so few that less than `kept` of four are left.
@@ -141,13 +161,17 @@ static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   if (!kernel.getKnownBlockSize())
     return false;
-  int64_t before = getPeakBytes(kernel), after = before;
+  int64_t before = getPeakBytes(kernel), after = before, ring = 0;
   for (CopyOp copy : copies) {
     auto tile = copy.getTarget().getDefiningOp<AllocOp>();
     // Beside a tile of f32 there may be a rounded one (tl-round-factors).
     bool mayRound = tile.getType().getElementType().isF32();
     after += getSharedBytes(tile) * (mayRound ? 2 : 1);
+    ring += getSharedBytes(tile) * (mayRound ? 3 : 2);
   }
+  // Rings of several loops may be filled at the same time.
+  if (int64_t others = getBytesBesideRings(kernel, loop))
+    after = std::max(after, others + ring);
   int64_t blocks = runsAlone(kernel) ? 1 : countBlocks(kernel, before, target),
           left = countBlocks(kernel, after, target);
   if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
