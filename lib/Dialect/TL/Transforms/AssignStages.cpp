@@ -166,7 +166,11 @@ static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
     auto tile = copy.getTarget().getDefiningOp<AllocOp>();
     // Beside a tile of f32 there may be a rounded one (tl-round-factors).
     bool mayRound = tile.getType().getElementType().isF32();
-    after += getSharedBytes(tile) * (mayRound ? 2 : 1);
+    // A tile that is used outside of the loop too may stay beside its ring.
+    bool isElsewhere = llvm::any_of(tile->getUsers(), [&](Operation *user) {
+      return !loop->isProperAncestor(user);
+    });
+    after += getSharedBytes(tile) * ((mayRound ? 2 : 1) + isElsewhere);
     ring += getSharedBytes(tile) * (mayRound ? 3 : 2);
   }
   // Rings of several loops may be filled at the same time.

@@ -166,6 +166,28 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // The second loop's tile stays beside the ring that the first one would have of it, which does not fit.
+  // CHECK-LABEL: gpu.func @rings_side_by_side(
+  // CHECK-NOT:     tl.pipelined
+  // CHECK:         gpu.return
+  gpu.func @rings_side_by_side(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 8, 8, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : !tile
+    %large = tl.alloc layout(#swizzled) : memref<640x64xf16, #gpu.address_space<workgroup>>
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
+      tl.copy %A[%k, %c0] to %large tile(640, 64) : !A to memref<640x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+      tl.copy %large to %B[%k, %c0] tile(640, 64) : memref<640x64xf16, #gpu.address_space<workgroup>> to !A
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %large tile(640, 64) : !A to memref<640x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %large to %B[%k, %c0] tile(640, 64) : memref<640x64xf16, #gpu.address_space<workgroup>> to !A
+    }
+    gpu.return
+  }
+
   // A plain loop over tiles has two slots, too, where the blocks beside this one stay.
   // CHECK-LABEL: gpu.func @plain(
   // CHECK:         tl.pipelined %{{.+}} = %{{.+}} to %{{.+}} stages(2) attributes {tl.engine = "bulk"} {
