@@ -154,10 +154,10 @@ static int64_t getBytesBesideRings(gpu::GPUFuncOp kernel, PipelinedOp except) {
 }
 
 /// Has a loop of one stage run one iteration ahead, in two slots, unless the
-/// second ones keep blocks away from a multiprocessor that has `few` and would
-/// have more, or so few that less than `kept` of four are left.
+/// second ones keep blocks away from a multiprocessor that has few and would
+/// have more, or so many that less than `kept` of four are left.
 static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
-                        const Target &target, int64_t few, int64_t kept) {
+                        const Target &target, int64_t kept) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   if (!kernel.getKnownBlockSize())
     return false;
@@ -179,7 +179,7 @@ static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
   int64_t blocks = runsAlone(kernel) ? 1 : countBlocks(kernel, before, target),
           left = countBlocks(kernel, after, target);
   if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
-      left < std::min(blocks, few) || 4 * left < kept * blocks)
+      left < std::min(blocks, kEnoughBlocks) || 4 * left < kept * blocks)
     return false;
   loop.setStages(2);
   remark::passed(loop.getLoc(), remarkOptions())
@@ -265,7 +265,7 @@ static void runPlainLoopsAhead(gpu::GPUFuncOp kernel, const Target &target) {
     PipelinedOp loop = makePipelined(plain);
     RunAhead found = RunAhead::of(loop);
     if (found.copies.empty() ||
-        !runOneAhead(loop, found.copies, target, kEnoughBlocks, kKeptBlocks))
+        !runOneAhead(loop, found.copies, target, kKeptBlocks))
       makePlain(loop);
   }
 }
@@ -281,7 +281,7 @@ static void assign(PipelinedOp loop, const Target &target) {
   }
   RunAhead found = RunAhead::of(loop);
   if (loop.getStages() < 2 && !found.copies.empty())
-    runOneAhead(loop, found.copies, target, kEnoughBlocks, /*kept=*/0);
+    runOneAhead(loop, found.copies, target, /*kept=*/0);
   if (loop.getStages() < 2)
     return;
   if (found.copies.empty()) {

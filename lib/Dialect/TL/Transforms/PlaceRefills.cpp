@@ -36,9 +36,9 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace tl {
 #define GEN_PASS_DEF_PLACEREFILLSPASS
@@ -163,32 +163,14 @@ static GemmOp findFirstProducts(Operation *from, Operation *to) {
   return last;
 }
 
-/// What stands from `first` to `last`, and what they need of what stands
-/// between `place` and them, in order; nothing if some of that cannot move up.
-static SmallVector<Operation *> collect(Operation *first, Operation *last,
-                                        Operation *place) {
-  Block *body = place->getBlock();
-  SetVector<Operation *> moved;
+/// What does something from `first` to `last`; the rest is computed for it.
+static SmallVector<Operation *> getSteps(Operation *first, Operation *last) {
+  SmallVector<Operation *> steps;
   for (Operation *op = first; op != last; op = op->getNextNode())
-    moved.insert(op);
-  moved.insert(last);
-  for (size_t i = 0; i < moved.size(); ++i) {
-    SetVector<Value> used(moved[i]->operand_begin(), moved[i]->operand_end());
-    getUsedValuesDefinedAbove(moved[i]->getRegions(), used);
-    for (Value value : used) {
-      Operation *op = value.getDefiningOp();
-      if (!op || op->getBlock() != body || !place->isBeforeInBlock(op) ||
-          moved.contains(op))
-        continue;
-      if (op->getNumRegions() != 0 || !isPure(op))
-        return {};
-      moved.insert(op);
-    }
-  }
-  SmallVector<Operation *> inOrder = moved.takeVector();
-  llvm::sort(inOrder,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  return inOrder;
+    if (op->getNumRegions() != 0 || !isPure(op))
+      steps.push_back(op);
+  steps.push_back(last);
+  return steps;
 }
 
 static void moveBehind(Operation *place, ArrayRef<Operation *> ops) {
@@ -198,25 +180,28 @@ static void moveBehind(Operation *place, ArrayRef<Operation *> ops) {
   }
 }
 
+/// What the refill is computed from comes with it.
 static void moveUp(Steps steps) {
   Operation *place = findFirstProducts(steps.wait, steps.release);
   if (!place)
     place = steps.wait;
-  moveBehind(place, collect(steps.release, steps.commit, place));
+  IRRewriter rewriter(place->getContext());
+  Operation *next = place->getNextNode();
+  SmallVector<Operation *> moved = getSteps(steps.release, steps.commit);
+  if (next == steps.release)
+    return;
+  for (Operation *op : moved)
+    if (failed(moveOperationDependencies(rewriter, op, next)))
+      return;
+  moveBehind(next->getPrevNode(), moved);
 }
 
 /// What the refill is computed from stays where it is.
 static void moveDown(Steps steps) {
   GemmOp place = findFirstProducts(steps.commit, /*to=*/nullptr);
-  if (!place)
-    return;
-  SmallVector<Operation *> moved;
-  for (Operation *op = steps.acquire; op != steps.commit;
-       op = op->getNextNode())
-    if (op->getNumRegions() != 0 || !isPure(op))
-      moved.push_back(op);
-  moved.push_back(steps.commit);
-  if (llvm::all_of(moved, [](Operation *op) { return op->use_empty(); }))
+  SmallVector<Operation *> moved = getSteps(steps.acquire, steps.commit);
+  if (place &&
+      llvm::all_of(moved, [](Operation *op) { return op->use_empty(); }))
     moveBehind(place, moved);
 }
 

@@ -15,10 +15,10 @@ gpu.module @kernels {
   // CHECK-NEXT:      tl.slot
   // CHECK-NEXT:      tl.gemm %{{.+}}, %{{.+}}, %[[S:.+]] async
   // CHECK-NEXT:      %[[OTHER:.+]] = tl.rotate
-  // CHECK-NEXT:      tl.pipe_release %{{.+}}[%[[OTHER]]]
-  // CHECK-NEXT:      tl.pipe_acquire %{{.+}}[%[[OTHER]]]
   // CHECK-NEXT:      arith.subi
   // CHECK-NEXT:      arith.cmpi
+  // CHECK-NEXT:      tl.pipe_release %{{.+}}[%[[OTHER]]]
+  // CHECK-NEXT:      tl.pipe_acquire %{{.+}}[%[[OTHER]]]
   // CHECK-NEXT:      scf.if
   // CHECK:             tl.copy {{.*}} async bulk
   // CHECK:           tl.pipe_commit %{{.+}}[%[[OTHER]]]
@@ -126,9 +126,9 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @no_products(
   // CHECK:           tl.pipe_wait
   // CHECK-NEXT:      tl.rotate
+  // CHECK-NEXT:      tl.slot
   // CHECK-NEXT:      tl.pipe_release
   // CHECK-NEXT:      tl.pipe_acquire
-  // CHECK-NEXT:      tl.slot
   // CHECK-NEXT:      tl.copy {{.*}} async bulk
   // CHECK-NEXT:      tl.pipe_commit
   // CHECK-NEXT:      tl.slot
