@@ -20,8 +20,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarAccesses.h"
+
 #include "tl/Dialect/TL/Analysis/Places.h"
-#include "tl/Dialect/TL/IR/Iterations.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -29,7 +30,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <map>
-#include <numeric>
 
 namespace tl {
 #define GEN_PASS_DEF_JOINLOADSPASS
@@ -38,9 +38,6 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
-
-static constexpr int64_t kMaxBytes = 16;                      // of an access
-static constexpr unsigned kDeviceSpace = 1, kSharedSpace = 3; // PTX ISA
 
 //===----------------------------------------------------------------------===//
 // Loads of a block
@@ -81,18 +78,14 @@ private:
 };
 } // namespace
 
-static unsigned getSpace(Value pointer) {
-  return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
-}
-
 static bool isJoinable(LLVM::LoadOp load) {
-  unsigned space = getSpace(load.getAddr());
+  unsigned space = getAddressSpace(load.getAddr());
   int64_t bytes = getMemoryBytes(load.getType());
   return (space == kDeviceSpace || space == kSharedSpace) &&
          !load.getVolatile_() && !load.getInvariant() &&
          !load.getNontemporal() &&
          load.getOrdering() == LLVM::AtomicOrdering::not_atomic && bytes != 0 &&
-         bytes < kMaxBytes;
+         bytes < kMaxAccessBytes;
 }
 
 /// True if no thread can tell whether a load of `space` stands in front of `op`
@@ -107,36 +100,7 @@ static bool commutes(Operation *op, unsigned space) {
   if (!store || store.getVolatile_() ||
       store.getOrdering() != LLVM::AtomicOrdering::not_atomic)
     return false;
-  unsigned to = getSpace(store.getAddr());
-  if (to == kDeviceSpace || to == kSharedSpace)
-    return to != space;
-  return getPlace(store.getAddr()).base.getDefiningOp<LLVM::AllocaOp>() !=
-         nullptr;
-}
-
-/// What the simulator is told of all loads: the iterations one after the other,
-/// and the rest as of each. Fails if it is told different things.
-static FailureOr<NamedAttrList>
-joinAttributes(MutableArrayRef<ScalarLoad> loads) {
-  SmallVector<int64_t> all;
-  std::optional<NamedAttrList> rest;
-  std::optional<size_t> length;
-  for (ScalarLoad &load : loads) {
-    NamedAttrList own(load.op->getDiscardableAttrDictionary());
-    auto iterations =
-        dyn_cast_or_null<DenseI64ArrayAttr>(own.erase(kIterationsAttr));
-    ArrayRef<int64_t> told =
-        iterations ? iterations.asArrayRef() : ArrayRef<int64_t>();
-    if ((rest && *rest != own) || (length && *length != told.size()))
-      return failure();
-    rest = own;
-    length = told.size();
-    llvm::append_range(all, told);
-  }
-  if (!all.empty())
-    rest->set(kIterationsAttr,
-              DenseI64ArrayAttr::get(loads.front().op.getContext(), all));
-  return *rest;
+  return isElsewhere(store.getAddr(), space);
 }
 
 /// The address of `first`, the load of the least address, at `place`, which is
@@ -155,7 +119,8 @@ static Value getAddressAt(OpBuilder &builder, LLVM::LoadOp first,
 /// Writes a load of a vector in the place of `loads`, which are in the order of
 /// their addresses. False if they are told different things.
 static bool replace(MutableArrayRef<ScalarLoad> loads) {
-  FailureOr<NamedAttrList> attributes = joinAttributes(loads);
+  FailureOr<NamedAttrList> attributes = joinAttributes(llvm::map_to_vector(
+      loads, [](ScalarLoad &load) { return load.op.getOperation(); }));
   if (failed(attributes))
     return false;
   ScalarLoad *earliest = &loads.front();
@@ -179,24 +144,6 @@ static bool replace(MutableArrayRef<ScalarLoad> loads) {
   return true;
 }
 
-/// How many of `loads`, from the first one on, are side by side and make one
-/// access; 1 if none does.
-static size_t getWidth(MutableArrayRef<ScalarLoad> loads, int64_t alignment) {
-  int64_t bytes = getMemoryBytes(loads.front().op.getType());
-  int64_t first = loads.front().offset;
-  size_t run = 1;
-  while (run < loads.size() &&
-         loads[run].offset == first + static_cast<int64_t>(run) * bytes)
-    ++run;
-  auto width = static_cast<size_t>(kMaxBytes / bytes);
-  while (
-      width > 1 &&
-      (width > run ||
-       std::gcd(alignment, first) % (static_cast<int64_t>(width) * bytes) != 0))
-    width /= 2;
-  return width;
-}
-
 void BlockLoads::join(Group &group) {
   llvm::sort(group.loads, [](const ScalarLoad &a, const ScalarLoad &b) {
     return std::pair(a.offset, a.number) < std::pair(b.offset, b.number);
@@ -206,9 +153,13 @@ void BlockLoads::join(Group &group) {
   for (ScalarLoad &load : group.loads)
     if (loads.empty() || loads.back().offset != load.offset)
       loads.push_back(load);
+  auto offsets = llvm::map_to_vector(
+      loads, [](const ScalarLoad &load) { return load.offset; });
+  int64_t bytes = getMemoryBytes(loads.front().op.getType());
   MutableArrayRef<ScalarLoad> rest = loads;
   while (!rest.empty()) {
-    size_t width = getWidth(rest, group.alignment);
+    size_t width = getJoinedWidth(ArrayRef(offsets).take_back(rest.size()),
+                                  bytes, group.alignment);
     if (width > 1 && replace(rest.take_front(width)))
       for (ScalarLoad &load : rest.take_front(width))
         joined.push_back(load.op);
@@ -240,7 +191,7 @@ void BlockLoads::add(LLVM::LoadOp load) {
 void BlockLoads::flush(unsigned space) {
   for (Group &group : groups) {
     if (group.loads.empty() ||
-        getSpace(group.loads.front().op.getAddr()) != space)
+        getAddressSpace(group.loads.front().op.getAddr()) != space)
       continue;
     join(group);
     group.loads.clear();

@@ -19,15 +19,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarAccesses.h"
+
 #include "tl/Dialect/TL/Analysis/Places.h"
-#include "tl/Dialect/TL/IR/Iterations.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include <numeric>
 
 namespace tl {
 #define GEN_PASS_DEF_JOINSTORESPASS
@@ -36,9 +36,6 @@ namespace tl {
 
 using namespace mlir;
 using namespace tl;
-
-static constexpr int64_t kMaxBytes = 16;                      // of an access
-static constexpr unsigned kDeviceSpace = 1, kSharedSpace = 3; // PTX ISA
 
 namespace {
 struct ScalarStore {
@@ -66,10 +63,6 @@ private:
 };
 } // namespace
 
-static unsigned getSpace(Value pointer) {
-  return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
-}
-
 static bool isPlain(LLVM::StoreOp store) {
   return !store.getVolatile_() && !store.getNontemporal() &&
          store.getOrdering() == LLVM::AtomicOrdering::not_atomic;
@@ -77,16 +70,7 @@ static bool isPlain(LLVM::StoreOp store) {
 
 static bool isJoinable(LLVM::StoreOp store) {
   int64_t bytes = getMemoryBytes(store.getValue().getType());
-  return isPlain(store) && bytes != 0 && bytes < kMaxBytes;
-}
-
-/// True if the address, which some access of the thread has, is of other memory
-/// than that of `space`.
-static bool isElsewhere(Value pointer, unsigned space) {
-  unsigned to = getSpace(pointer);
-  if (to == kDeviceSpace || to == kSharedSpace)
-    return to != space;
-  return getPlace(pointer).base.getDefiningOp<LLVM::AllocaOp>() != nullptr;
+  return isPlain(store) && bytes != 0 && bytes < kMaxAccessBytes;
 }
 
 /// True if no thread can tell whether a store to `space` stands in front of
@@ -102,34 +86,11 @@ static bool commutes(Operation &op, unsigned space) {
   return store && isPlain(store) && isElsewhere(store.getAddr(), space);
 }
 
-/// What the simulator is told of all stores: the iterations one after the
-/// other, and the rest as of each. Fails if it is told different things.
-static FailureOr<NamedAttrList> joinAttributes(ArrayRef<ScalarStore> stores) {
-  SmallVector<int64_t> all;
-  std::optional<NamedAttrList> rest;
-  std::optional<size_t> length;
-  for (ScalarStore store : stores) {
-    NamedAttrList own(store.op->getDiscardableAttrDictionary());
-    auto iterations =
-        dyn_cast_or_null<DenseI64ArrayAttr>(own.erase(kIterationsAttr));
-    ArrayRef<int64_t> told =
-        iterations ? iterations.asArrayRef() : ArrayRef<int64_t>();
-    if ((rest && *rest != own) || (length && *length != told.size()))
-      return failure();
-    rest = own;
-    length = told.size();
-    llvm::append_range(all, told);
-  }
-  if (!all.empty())
-    rest->set(kIterationsAttr,
-              DenseI64ArrayAttr::get(stores.front().op->getContext(), all));
-  return *rest;
-}
-
 /// Writes a store of a vector in the place of `stores`, which are in the order
 /// of their addresses, if they are told the same.
 static void replace(ArrayRef<ScalarStore> stores) {
-  FailureOr<NamedAttrList> attributes = joinAttributes(stores);
+  FailureOr<NamedAttrList> attributes = joinAttributes(llvm::map_to_vector(
+      stores, [](ScalarStore store) { return store.op.getOperation(); }));
   if (failed(attributes))
     return;
   ScalarStore lowest = stores.front();
@@ -153,24 +114,6 @@ static void replace(ArrayRef<ScalarStore> stores) {
     old.op->erase();
 }
 
-/// How many of `stores`, from the first one on, are side by side and make one
-/// access; 1 if none does.
-static size_t getWidth(ArrayRef<ScalarStore> stores, int64_t bytes,
-                       int64_t alignment) {
-  int64_t first = stores.front().offset;
-  size_t run = 1;
-  while (run < stores.size() &&
-         stores[run].offset == first + static_cast<int64_t>(run) * bytes)
-    ++run;
-  auto width = static_cast<size_t>(kMaxBytes / bytes);
-  while (
-      width > 1 &&
-      (width > run ||
-       std::gcd(alignment, first) % (static_cast<int64_t>(width) * bytes) != 0))
-    width /= 2;
-  return width;
-}
-
 void OpenStores::join() {
   if (stores.size() > 1) {
     llvm::sort(stores, [](const ScalarStore &a, const ScalarStore &b) {
@@ -178,9 +121,12 @@ void OpenStores::join() {
     });
     int64_t bytes = getMemoryBytes(stores.front().op.getValue().getType());
     int64_t alignment = getAlignment(first);
+    auto offsets = llvm::map_to_vector(
+        stores, [](const ScalarStore &store) { return store.offset; });
     ArrayRef<ScalarStore> rest = stores;
     while (!rest.empty()) {
-      size_t width = getWidth(rest, bytes, alignment);
+      size_t width = getJoinedWidth(ArrayRef(offsets).take_back(rest.size()),
+                                    bytes, alignment);
       if (width > 1)
         replace(rest.take_front(width));
       rest = rest.drop_front(width);
@@ -215,7 +161,7 @@ bool OpenStores::isBeside(const Place &place, Type type) const {
 
 /// False if `store` is not to be joined with any.
 bool OpenStores::add(LLVM::StoreOp store) {
-  if (getSpace(store.getAddr()) != space || !isJoinable(store))
+  if (getAddressSpace(store.getAddr()) != space || !isJoinable(store))
     return false;
   Place place = getPlace(store.getAddr());
   if (!stores.empty() && !isBeside(place, store.getValue().getType()))

@@ -16,6 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarAccesses.h"
+
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -40,7 +42,6 @@ static constexpr int64_t kBitsUnderWay = 8 * 128;
 static constexpr int64_t kMaxSteps = 8, kMaxOps = 512;
 /// A loop that is all written out leaves no counter and no branch.
 static constexpr int64_t kMaxOpsOfAll = 1024;
-static constexpr unsigned kDeviceSpace = 1, kSharedSpace = 3; // PTX ISA
 
 /// True if `access` is of memory in `space`, and a compiler may move it.
 template <typename OpTy>
