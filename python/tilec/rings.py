@@ -5,13 +5,14 @@ while the tile before is read. That is what a pipelined loop makes of one tile b
 and waits where they are due. So where each iteration writes its tile before it reads it, and nothing else touches the
 ring, one tile is enough for the meaning, and the loop becomes a pipelined one of as many stages.
 
-What must hold, and is checked: all uses of the ring are tiles of one index in the body of one loop, and the first
-one is a copy that writes the whole tile. Then no iteration sees what another one wrote.
+What must hold, and is checked: all uses of the ring are tiles of one index in the body of one loop, or elements of
+them, and the first one is a copy that writes the whole tile. Then no iteration sees what another one wrote.
 """
 
 from __future__ import annotations
 
 import re
+from math import prod
 
 from .ir import Op, Value
 from .typed import TYPE_CHECKING, cast
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+_ELEMENTS = {"tl.load": 0, "tl.store": 1}
+"""Operations on elements, with the place of the buffer among their operands."""
 _SHAPE = re.compile(r"memref<(\d+)x")
 
 
@@ -77,16 +80,28 @@ def _tile(ring: str) -> str:
 
 def _is_ring(ring: Op, loop: Op, users: dict[Value, list[Op]], key: Callable[[Value], Any]) -> bool:
     """Whether the iterations of a loop use one tile each of a ring, and write it first."""
-    slots = users.get(ring.results[0], [])
+    uses = users.get(ring.results[0], [])
     inside = loop.regions[0].ops
-    if not slots or any(op.name != "tl.slot" or op not in inside for op in slots):
+    elements = {op for op in operations(inside) if op.name in _ELEMENTS}
+    if not uses or not all(op in inside if op.name == "tl.slot" else op in elements for op in uses):
         return False
-    if len({key(slot.operands[1]) for slot in slots}) != 1 or not _moves_on(slots[0].operands[1], loop, key):
+    indices = [_index(op, ring) for op in uses]
+    if indices[0] is None or len({index and key(index) for index in indices}) != 1:
         return False
-    views = {slot.results[0] for slot in slots}
-    for op in inside:
-        touches = any(v in views for inner in operations([op]) for v in inner.operands)
-        if touches:
+    views = {ring.results[0], *(op.results[0] for op in uses if op.name == "tl.slot")}
+    return _moves_on(indices[0], loop, key) and is_written_first(inside, views, key)
+
+
+def _index(use: Op, ring: Op) -> Value | None:
+    """Returns which tile of a ring is used; None if the ring is what is stored."""
+    place = use.operands.index(ring.results[0])
+    return use.operands[place + 1] if place == _ELEMENTS.get(use.name, 0) else None
+
+
+def is_written_first(ops: Sequence[Op], views: set[Value], key: Callable[[Value], Any]) -> bool:
+    """Whether the first operation that touches a tile, by any of its views, is a copy that writes all of it."""
+    for op in ops:
+        if any(v in views for inner in operations([op]) if inner.name != "tl.slot" for v in inner.operands):
             return op.name == "tl.copy" and _writes_whole(op, views, key)
     return False
 
@@ -106,20 +121,24 @@ def _writes_whole(copy: Op, views: set[Value], key: Callable[[Value], Any]) -> b
     """Whether a copy from elsewhere writes all of a tile."""
     sizes = [int(n) for n in copy.properties["operandSegmentSizes"].split(":")[1].strip(" >").split(",")]
     target = copy.operands[1 + sizes[1]]
-    tile = re.findall(r"\d+", copy.properties["tile"].split(":")[1])
-    shape = re.findall(r"(\d+)x", target.type)
+    tile = map(int, re.findall(r"\d+", copy.properties["tile"].split(":")[1]))
+    shape = map(int, re.findall(r"(\d+)x", target.type))
     offsets = copy.operands[2 + sizes[1] : 2 + sizes[1] + sizes[3]]
     begins = all(key(offset) == _constant(0) for offset in offsets)
-    return target in views and copy.operands[0] not in views and tile == shape and begins
+    return target in views and copy.operands[0] not in views and prod(tile) == prod(shape) and begins
 
 
 def _take_one(ring: Op, loop: Op, users: dict[Value, list[Op]]) -> None:
     """Lets all that used a tile of the ring use what is allocated."""
     body = loop.regions[0]
-    for slot in users[ring.results[0]]:
-        for user in users.get(slot.results[0], []):
-            user.operands = tuple(ring.results[0] if v is slot.results[0] else v for v in user.operands)
-        body.ops.remove(slot)
+    for use in users[ring.results[0]]:
+        if use.name in _ELEMENTS:
+            tile = _ELEMENTS[use.name]
+            use.operands = (*use.operands[: tile + 1], *use.operands[tile + 2 :])
+            continue
+        for user in users.get(use.results[0], []):
+            user.operands = tuple(ring.results[0] if v is use.results[0] else v for v in user.operands)
+        body.ops.remove(use)
 
 
 def _make_pipelined(loop: Op, stages: int) -> None:

@@ -47,6 +47,8 @@ from .groups import (
 from .ir import Block, Op, Value
 from .phases import Machine, Stuck
 from .rings import operations, run_ahead
+from .rolled import roll_up
+from .thread_copies import join_copies
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -382,7 +384,9 @@ def put_in_order(kernel: Kernel) -> None:
     reject_shared_variables(facts, nodes)
     block.ops = [*Writer(facts).write(nodes, block), *[op for op in block.ops if op.name in ENDS][-1:]]
     facts.forget_keys()
+    block.ops = join_copies(facts, block.ops)
     loops = [node.op for node in all_nodes(nodes) if isinstance(node, Loop) and node.has_stops]
+    block.ops = roll_up(facts, block.ops, loops)
     run_ahead(block.ops, loops, facts.key)
 
 

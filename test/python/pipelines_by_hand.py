@@ -111,6 +111,40 @@ def with_phases_in_variables(A, B, C, a, b, c, bx, by, steps):
         T.copy(c, C[by * BM, bx * BN])
 
 
+@T.macro
+def copied_by_threads(A, B, C, a, b, c, bx, by, steps):
+    """Each thread of a group copies pieces of the tiles, and the loops are written out for both slots."""
+    full = T.alloc_barrier([128] * 2)
+    empty = T.alloc_barrier([128] * 2)
+    t = T.get_thread_binding()
+    if t < 128:
+        T.clear(c)
+        for k in T.serial(T.ceildiv(steps, 2)):
+            for stage in T.unroll(2):
+                T.barrier_wait(full[stage], k & 1)
+                T.wgmma_gemm(a[stage, :, :], b[stage, :, :], c)
+                T.wait_wgmma(0)
+                T.barrier_arrive(empty[stage])
+        T.copy(c, C[by * BM, bx * BN])
+    elif t >= 128:
+        for k in T.serial(T.ceildiv(steps, 2)):
+            for stage in T.unroll(2):
+                T.barrier_wait(empty[stage], (k & 1) ^ 1)
+                for r in T.serial(2):
+                    row, column = r * 32 + (t - 128) // 4, (t - 128) % 4 * 8
+                    T.ptx_cp_async(
+                        T.access_ptr(a[stage, row, column], "w", 8),
+                        T.access_ptr(A[by * BM + row, (k * 2 + stage) * BK + column], "r", 8),
+                        8,
+                    )
+                for r in T.serial(4):
+                    for u in T.serial(2):
+                        row, column = r * 8 + (t - 128) // 16, u * 64 + (t - 128) % 16 * 4
+                        for v in T.vectorized(4):
+                            b[stage, row, column + v] = B[(k * 2 + stage) * BK + row, bx * BN + column + v]
+                T.cp_async_barrier_noinc(full[stage])
+
+
 ROWS, COLUMNS, ROUNDS = 128, 64, 6
 
 
@@ -270,6 +304,7 @@ CASES = {
     "in_loops_of_their_own": product(in_loops_of_their_own, 3),
     "in_loops_of_any_length": product(in_loops_of_their_own, 3, inner=T.dynamic("inner")),
     "in_loops_up_to_a_variable": product(in_loops_up_to_a_variable, 3, inner=T.dynamic("inner")),
+    "copied_by_threads": product(copied_by_threads, 2),
     "with_phases_in_variables": product(with_phases_in_variables, 2),
     "back_and_forth": (
         back_and_forth,

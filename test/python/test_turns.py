@@ -28,14 +28,16 @@ def test_checked_programs_report_nothing(name):
 
 
 @pytest.mark.parametrize("backend", ["nvptx", "nvrtc"])
-@pytest.mark.parametrize("name", ["in_loops_of_any_length", "back_and_forth"])
+@pytest.mark.parametrize("name", ["in_loops_of_any_length", "back_and_forth", "copied_by_threads"])
 def test_gpus_take_it_too(name, backend):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tilec.compile(CASES[name][0], target="sm_90a", backend=backend)
 
 
-@pytest.mark.parametrize("name", ["in_one_loop", "in_loops_of_their_own", "in_loops_of_any_length"])
+@pytest.mark.parametrize(
+    "name", ["in_one_loop", "in_loops_of_their_own", "in_loops_of_any_length", "copied_by_threads"]
+)
 def test_copies_run_ahead_as_in_a_pipelined_loop(name):
     text = CASES[name][0].script()
     assert text.count('"tl.pipelined"') == 1

@@ -1,0 +1,290 @@
+"""Copies that threads do piece by piece, and loops that are written out for their slots (`tilec.thread_copies`)."""
+
+import numpy as np
+import pytest
+
+import tilec
+import tilec.language as T
+
+THREADS = 128
+ROWS, COLUMNS = 40, 72
+"""Of the tiles; what is copied need not be all of them."""
+
+
+def program(draw):
+    """A loop in which a group copies a part of a tensor to one of several tiles, and another one copies it on.
+
+    - `draw`: how a piece is placed, as `row` and `column` say.
+    """
+    slots, steps = draw["slots"], draw["steps"]
+    rounds = steps // slots
+
+    @T.prim_func
+    def copies(A: T.Tensor((96, 200), "float32"), B: T.Tensor((steps, ROWS, COLUMNS), "float32")):
+        with T.Kernel(1, threads=THREADS + draw["copiers"]):
+            S = T.alloc_shared((slots, ROWS, COLUMNS), "float32")
+            full = T.alloc_barrier([draw["copiers"]] * slots)
+            empty = T.alloc_barrier([THREADS] * slots)
+            t = T.get_thread_binding()
+            for i, j, n in T.Parallel(ROWS, COLUMNS, slots):
+                S[n, i, j] = -1.0
+            T.sync_threads()
+            if t >= THREADS:
+                for k in T.serial(rounds):
+                    for slot in T.unroll(slots):
+                        T.barrier_wait(empty[slot], (k & 1) ^ 1)
+                        for r in T.serial(draw["r"]):
+                            for u in T.serial(draw["u"]):
+                                for v in T.vectorized(draw["v"]):
+                                    i, j = place(draw, "to", r, u, t - THREADS, v)
+                                    x, y = place(draw, "from", r, u, t - THREADS, v)
+                                    S[slot, i, j] = A[x + (k * slots + slot) * draw["step"], y]
+                        T.barrier_arrive(full[slot])
+            if t < THREADS:
+                for k in T.serial(rounds):
+                    for slot in T.unroll(slots):
+                        T.barrier_wait(full[slot], k & 1)
+                        T.copy(S[slot, :, :], B[k * slots + slot, :, :])
+                        T.barrier_arrive(empty[slot])
+
+    return copies
+
+
+def place(draw, side, r, u, t, v):
+    """Returns row and column of a piece: numbers, or values of a kernel."""
+    parts = (r, u, t // draw["cut"], t % draw["cut"], v)
+    row, column = draw[side]
+    return tuple(
+        sum((p * f for p, f in zip(parts, factors[1:], strict=True) if f), factors[0]) for factors in (row, column)
+    )
+
+
+def computed(draw, A):
+    """What the program says, piece by piece."""
+    S = np.full((draw["slots"], ROWS, COLUMNS), -1.0, np.float32)
+    padded = np.zeros((400, 400), np.float32)
+    padded[100 : 100 + A.shape[0], 100 : 100 + A.shape[1]] = A
+    out = []
+    parts = np.meshgrid(*map(np.arange, (draw["r"], draw["u"], draw["copiers"], draw["v"])), indexing="ij")
+    i, j = (np.broadcast_to(n, parts[0].shape) for n in place(draw, "to", *parts))
+    x, y = (np.broadcast_to(n, parts[0].shape) for n in place(draw, "from", *parts))
+    for step in range(draw["steps"]):
+        S[step % draw["slots"], i, j] = padded[100 + x + step * draw["step"], 100 + y]
+        out.append(S[step % draw["slots"]].copy())
+    return np.stack(out)
+
+
+def drawn(seed):
+    """Draws how pieces are placed: often those of a tile, often nearly so."""
+    rng = np.random.default_rng(seed)
+    pick = lambda *options: options[rng.integers(len(options))]  # noqa: E731
+    slots = pick(1, 2, 2, 3)
+    draw = {"slots": slots, "steps": slots * pick(1, 2, 3), "step": pick(0, 1, 5, 7)}
+    draw |= {"copiers": pick(32, 64), "cut": pick(4, 8, 16), "r": pick(1, 2), "u": pick(1, 2), "v": pick(1, 2, 4)}
+    over = draw["copiers"] // draw["cut"]
+    across = draw["cut"] * draw["v"]
+    row, column = [0, over, 0, 1, 0, 0], [0, 0, across, 0, draw["v"], 1]
+    if rng.random() < 0.3:  # rows of a thread lie together
+        row = [0, 1, 0, draw["r"], 0, 0]
+    if rng.random() < 0.3:
+        column = [0, 0, draw["v"], 0, draw["v"] * draw["u"], 1]
+    to = [list(row), list(column)]
+    from_ = [[pick(0, 3, -2), *row[1:]], [pick(0, 4, -3), *column[1:]]]
+    spoiled = pick(None, None, "both", "from", "to")
+    if spoiled == "to" and rng.random() < 0.5:
+        to[0][0], to[1][0] = 1, 8
+    elif spoiled == "both":  # elements may be written several times, with the same each time
+        side, number, more = pick(0, 1), int(rng.integers(1, 6)), pick(-1, 1)
+        if to[side][number] + more >= 0:
+            to[side][number] += more
+            from_[side][number] += more
+    elif spoiled == "from":
+        from_[pick(0, 1)][int(rng.integers(1, 6))] += pick(-1, 1, 2)
+    if spoiled == "from" and rng.random() < 0.3:
+        from_.reverse()
+    return draw | {"to": to, "from": from_, "is_tile": spoiled is None}
+
+
+def is_inside(draw):
+    most = [draw["r"], draw["u"], draw["copiers"] // draw["cut"], draw["cut"], draw["v"]]
+    ends = [f[0] + sum((m - 1) * n for m, n in zip(most, f[1:], strict=True)) for f in draw["to"]]
+    return ends[0] < ROWS and ends[1] < COLUMNS
+
+
+DRAWS = [draw for draw in map(drawn, range(160)) if is_inside(draw)]
+
+
+def test_random_pieces_are_copied_as_they_say():
+    rng = np.random.default_rng()
+    for draw in DRAWS:
+        kernel = program(draw)
+        A = rng.standard_normal((96, 200)).astype("float32")
+        B = np.full((draw["steps"], ROWS, COLUMNS), np.nan, np.float32)
+        tilec.compile(kernel, target="cpu")(A, B)
+        np.testing.assert_array_equal(B, computed(draw, A), err_msg=str(draw))
+
+
+def test_pieces_of_a_tile_are_one_copy():
+    whole = [draw for draw in DRAWS if draw["is_tile"]]
+    assert len(whole) > 30
+    for draw in whole:
+        copies = draw["slots"] if draw["steps"] > 1 else 1
+        assert program(draw).script().count('"tl.copy"') == 2 * copies, draw
+
+
+@pytest.mark.parametrize(
+    ("side", "row", "column"),
+    [
+        ("to", [0, 4, 0, 1, 0, 0], [0, 0, 16, 0, 1, 1]),  # threads write the same elements
+        ("to", [0, 4, 0, 1, 0, 0], [0, 0, 36, 0, 4, 1]),  # a gap
+        ("from", [0, 4, 0, 2, 0, 0], [0, 0, 16, 0, 4, 1]),  # every other row
+        ("from", [0, 0, 16, 0, 4, 1], [0, 4, 0, 1, 0, 0]),  # turned around
+    ],
+)
+def test_other_pieces_are_no_copy(side, row, column):
+    draw = {"slots": 1, "steps": 2, "step": 1, "copiers": 32, "cut": 8, "r": 2, "u": 2, "v": 4}
+    tile = [[0, 4, 0, 1, 0, 0], [0, 0, 32, 0, 4, 1]]
+    draw |= {"to": tile, "from": tile, side: [row, column]}
+    if (side, column[2]) == ("to", 16):
+        draw |= {"from": draw["to"]}
+    text = program(draw).script()
+    assert text.count('"tl.copy"') == 1
+    A = np.random.default_rng().standard_normal((96, 200)).astype("float32")
+    B = np.full((2, ROWS, COLUMNS), np.nan, np.float32)
+    tilec.compile(program(draw), target="cpu")(A, B)
+    np.testing.assert_array_equal(B, computed(draw, A))
+
+
+@pytest.mark.parametrize("threads", [(64, 2), (128,)])
+def test_numbers_that_threads_have_of_their_own_are_no_digits(threads):
+    """A variable of each thread; and one of two coordinates, which has half of the values."""
+
+    @T.prim_func
+    def copies(A: T.Tensor((80, 64), "int32"), B: T.Tensor((64, 64), "int32")):
+        with T.Kernel(1, threads=threads):
+            S = T.alloc_shared((64, 64), "int32")
+            full = T.alloc_barrier(128)
+            for i, j in T.Parallel(64, 64):
+                S[i, j] = -1
+            x = T.get_thread_binding(0)
+            mine = T.alloc_var("int32", 0)
+            if len(threads) == 1:
+                mine = x // 64 * 32
+            first = mine + 0 if len(threads) == 1 else 0
+            if x >= 0:
+                for r in T.serial(4):
+                    for v in T.vectorized(4):
+                        i, j = r * 8 + x // 16, x % 16 + v * 16
+                        S[first + i, j] = A[first + i + 1, j]
+            T.barrier_arrive(full)
+            T.barrier_wait(full, 0)
+            T.copy(S, B)
+
+    A = np.random.default_rng().integers(0, 1000, (80, 64)).astype("int32")
+    rows = np.arange(64)
+    written = (rows < 32) & (rows % 8 < 4)
+    if len(threads) == 1:
+        written |= (rows >= 32) & (rows % 8 >= 4)
+    for options in ({"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}):
+        B = np.full((64, 64), -2, np.int32)
+        tilec.compile(copies, **options)(A, B)
+        np.testing.assert_array_equal(B, np.where(written[:, None], A[1:65], -1))
+
+
+@T.macro
+def alike(S, A, B, acc, k, stage):
+    """Each step does the same with its own tile."""
+    for i, j in T.Parallel(4, 16):
+        acc[i, j] += S[stage, i, j] * A[2 * k + stage, 5]
+    T.copy(acc, B[2 * k + stage, :, :])
+
+
+@T.macro
+def with_other_numbers(S, A, B, acc, k, stage):
+    """The factor of the second step is no index that is more by one."""
+    for i, j in T.Parallel(4, 16):
+        acc[i, j] += S[stage, i, j] * (3.0 if stage else 2.5)
+    T.copy(acc, B[2 * k + stage, :, :])
+
+
+@T.macro
+def with_places_that_go_back(S, A, B, acc, k, stage):
+    for i, j in T.Parallel(4, 16):
+        acc[i, j] += S[stage, i, j]
+    T.copy(acc, B[2 * k + (1 - stage), :, :])
+
+
+@T.macro
+def that_look_at_each_other(S, A, B, acc, k, stage):
+    """The second step uses what the first one has left in the other tile."""
+    for i, j in T.Parallel(4, 16):
+        acc[i, j] += S[0, i, j]
+    T.copy(acc, B[2 * k + stage, :, :])
+
+
+@T.macro
+def with_a_condition(S, A, B, acc, k, stage):
+    if k > 0 or stage > 0:
+        for i, j in T.Parallel(4, 16):
+            acc[i, j] += S[stage, i, j]
+    T.copy(acc, B[2 * k + stage, :, :])
+
+
+class Slots(dict):
+    """What the tiles hold, and the tensor `of` which."""
+
+    def __init__(self, of):
+        super().__init__({0: 0.0, 1: 0.0})
+        self.of = of
+
+
+BODIES = {
+    alike: (True, lambda s, k, n: s[n] * s.of[2 * k + n, 5], lambda k, n: 2 * k + n),
+    with_other_numbers: (False, lambda s, k, n: s[n] * (3.0 if n else 2.5), lambda k, n: 2 * k + n),
+    with_places_that_go_back: (True, lambda s, k, n: s[n], lambda k, n: 2 * k + 1 - n),
+    that_look_at_each_other: (False, lambda s, k, n: s[0], lambda k, n: 2 * k + n),
+    with_a_condition: (False, lambda s, k, n: s[n] * ((k, n) != (0, 0)), lambda k, n: 2 * k + n),
+}
+"""For each body whether it can be rolled up, what it adds in step `n` of iteration `k`, and where it puts the sum."""
+
+
+@pytest.mark.parametrize("steps", [6, "n"])
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_loops_that_are_written_out_for_two_slots(target, body, steps):
+    is_alike, added, where = BODIES[body]
+    rows = 2 * steps if steps != "n" else 2 * T.dynamic("n")
+
+    @T.prim_func
+    def written_out(A: T.Tensor((4 * 12, 16), "float32"), B: T.Tensor((rows, 4, 16), "float32")):
+        with T.Kernel(1, threads=256):
+            S = T.alloc_shared((2, 4, 16), "float32")
+            acc = T.alloc_fragment((4, 16), "float32")
+            full = T.alloc_barrier([128] * 2)
+            empty = T.alloc_barrier([128] * 2)
+            with T.ws(0):
+                T.clear(acc)
+                for k in T.serial(B.shape[0] // 2):
+                    for stage in T.unroll(2):
+                        T.barrier_wait(full[stage], k & 1)
+                        body(S, A, B, acc, k, stage)
+                        T.barrier_arrive(empty[stage])
+            with T.ws(1):
+                for k in T.serial(B.shape[0] // 2):
+                    for stage in T.unroll(2):
+                        T.barrier_wait(empty[stage], (k & 1) ^ 1)
+                        T.copy(A[(k * 2 + stage) * 4, 0], S[stage, :, :])
+                        T.barrier_arrive(full[stage])
+
+    assert written_out.script().count('"tl.pipelined"') == is_alike
+    A = np.random.default_rng().standard_normal((4 * 12, 16)).astype("float32")
+    B = np.full((12, 4, 16), np.nan, np.float32)
+    options = {"target": "cpu"} if target == "cpu" else {"target": "sm_90a", "backend": "sim"}
+    tilec.compile(written_out, **options)(A, B)
+    S, acc, expected = Slots(A), np.zeros((4, 16)), np.full((12, 4, 16), np.nan)
+    for k in range(6):
+        for n in range(2):
+            S[n] = A[(2 * k + n) * 4 :][:4]
+            acc = acc + added(S, k, n)
+            expected[where(k, n)] = acc
+    np.testing.assert_allclose(B, expected, rtol=1e-5, atol=1e-4)
