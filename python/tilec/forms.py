@@ -168,14 +168,14 @@ def _divided(number: Form, divisor: int, *, is_quotient: bool) -> Form | None:
     return Form(number.constant // divisor, upper) if is_quotient else Form(0, lower)
 
 
-def is_whole(digits: Sequence[Digit], counter: Counter) -> bool:
-    """Whether digits of a counter say, together and each once, how far it has counted."""
+def are_apart(digits: Sequence[Digit], counter: Counter) -> bool:
+    """Whether digits of a counter take all their values, whatever the others are."""
     weight = 1
     for digit in sorted(digits, key=lambda d: d.weight):
-        if digit.weight != weight:
+        if digit.weight % weight != 0:
             return False
-        weight *= digit.extent
-    return weight == counter.extent
+        weight = digit.weight * digit.extent
+    return counter.extent % weight == 0
 
 
 def extent(digits: dict[Digit, int]) -> int | None:
@@ -192,18 +192,23 @@ class Maker:
     """Makes operations of a block, one after the other, in `made`."""
 
     def __init__(self, block: Block, location: Location) -> None:
-        self._block = block
-        self._location = location
+        self.block = block
+        self.location = location
         self.made: list[Op] = []
 
     def op(
-        self, name: str, operands: Sequence[Value], results: Sequence[str] = ("index",), **properties: str
+        self,
+        name: str,
+        operands: Sequence[Value],
+        results: Sequence[str] = ("index",),
+        regions: tuple[Block, ...] = (),
+        **properties: str,
     ) -> tuple[Value, ...]:
         """Makes an operation; returns its results."""
         for value in operands:
             value.uses += 1
-        found = tuple(Value(result, self._block) for result in results)
-        self.made.append(Op(name, tuple(operands), found, properties, {}, (), self._location))
+        found = tuple(Value(result, self.block) for result in results)
+        self.made.append(Op(name, tuple(operands), found, properties, {}, regions, self.location))
         return found
 
     def constant(self, number: int, integer: str = "index") -> Value:

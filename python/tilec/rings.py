@@ -7,6 +7,9 @@ ring, one tile is enough for the meaning, and the loop becomes a pipelined one o
 
 What must hold, and is checked: all uses of the ring are tiles of one index in the body of one loop, or elements of
 them, and the first one is a copy that writes the whole tile. Then no iteration sees what another one wrote.
+
+Where all uses are `S[0]`, `S[1]`, … or elements of them, with numbers that are known, each is a tile by itself, for
+which the compiler can do what it does for tiles.
 """
 
 from __future__ import annotations
@@ -57,6 +60,9 @@ def run_ahead(body: list[Op], loops: Sequence[Op], key: Callable[[Value], Any]) 
             for ring in found:
                 ring.results[0].type = _tile(ring.results[0].type)
             _make_pipelined(loop, stages)
+            rings = [ring for ring in rings if ring not in found]
+    for ring in rings:
+        _take_apart(ring, body, users.get(ring.results[0], []), key)
 
 
 def _constant(number: int) -> Any:
@@ -148,3 +154,46 @@ def _make_pipelined(loop: Op, stages: int) -> None:
         loop.name, loop.operands, loop.properties = "tl.pipelined", loop.operands[:2], {}
     known = int(loop.properties.get("stages", "1").split(" ")[0])
     loop.properties = {**loop.properties, "stages": f"{max(stages, known)} : i64"}
+
+
+def _take_apart(ring: Op, body: list[Op], uses: Sequence[Op], key: Callable[[Value], Any]) -> None:
+    """Makes tiles of a ring of which all uses say by a number which one they are of."""
+    numbers = [_number(use, ring, key) for use in uses if use.name == "tl.slot" or use.name in _ELEMENTS]
+    known = [n for n in numbers if n is not None and 0 <= n < int(_extent(ring))]
+    whole = ring.results[0].type
+    if (
+        len(known) < len(uses)
+        or not uses
+        or not _SHAPE.match(_tile(whole))
+        or set(ring.attributes) | set(ring.properties)
+    ):
+        return
+    tiles = [Value(_tile(whole), ring.results[0].block, hint=ring.results[0].hint) for _ in range(int(_extent(ring)))]
+    views: dict[Value, Value] = {}
+    for use, number in zip(uses, known, strict=True):
+        if use.name in _ELEMENTS:
+            place = _ELEMENTS[use.name]
+            use.operands = (*use.operands[:place], tiles[number], *use.operands[place + 2 :])
+        else:
+            views[use.results[0]] = tiles[number]
+    for op in operations(body):
+        op.operands = tuple(views.get(v, v) for v in op.operands)
+    made = [Op(ring.name, (), (tile,), {}, {}, (), ring.location) for tile in tiles]
+    _exchange(body, ring, made, {use for use in uses if use.name == "tl.slot"})
+
+
+def _number(use: Op, ring: Op, key: Callable[[Value], Any]) -> int | None:
+    """Returns which tile a use is of, if that is known."""
+    index = _index(use, ring)
+    found = key(index) if index is not None else None
+    if not isinstance(found, tuple) or found[0] != "arith.constant":
+        return None
+    return int(dict(cast("tuple[tuple[str, str], ...]", found[1]))["value"].split(" ")[0])
+
+
+def _exchange(ops: list[Op], old: Op, new: Sequence[Op], removed: set[Op]) -> None:
+    """Puts operations in the place of one, and removes others."""
+    for op in ops:
+        for region in op.regions:
+            _exchange(region.ops, old, new, removed)
+    ops[:] = [kept for op in ops if op not in removed for kept in (new if op is old else [op])]

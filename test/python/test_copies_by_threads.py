@@ -1,4 +1,4 @@
-"""Copies that threads do piece by piece, and loops that are written out for their slots (`tilec.thread_copies`)."""
+"""What threads of a group move piece by piece, and loops written out for slots (`tilec.thread_copies`, `.rolled`)."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,16 @@ def program(draw):
     rounds = steps // slots
 
     @T.prim_func
-    def copies(A: T.Tensor((96, 200), "float32"), B: T.Tensor((steps, ROWS, COLUMNS), "float32")):
+    def copies(
+        A: T.Tensor((96, 200), "float32"),
+        rows: T.Tensor((96,), "int32"),
+        B: T.Tensor((steps, ROWS, COLUMNS), "float32"),
+    ):
         with T.Kernel(1, threads=THREADS + draw["copiers"]):
             S = T.alloc_shared((slots, ROWS, COLUMNS), "float32")
             full = T.alloc_barrier([draw["copiers"]] * slots)
             empty = T.alloc_barrier([THREADS] * slots)
+            row = T.alloc_var("int32")
             t = T.get_thread_binding()
             for i, j, n in T.Parallel(ROWS, COLUMNS, slots):
                 S[n, i, j] = -1.0
@@ -38,7 +43,13 @@ def program(draw):
                                 for v in T.vectorized(draw["v"]):
                                     i, j = place(draw, "to", r, u, t - THREADS, v)
                                     x, y = place(draw, "from", r, u, t - THREADS, v)
-                                    S[slot, i, j] = A[x + (k * slots + slot) * draw["step"], y]
+                                    x = x + (k * slots + slot) * draw["step"]
+                                    if draw["rows"] == "all":
+                                        S[slot, i, j] = A[x, y]
+                                    else:
+                                        row = rows[x]
+                                        if draw["rows"] == "of a table" or row >= 0:
+                                            S[slot, i, j] = A[row, y]
                         T.barrier_arrive(full[slot])
             if t < THREADS:
                 for k in T.serial(rounds):
@@ -59,7 +70,7 @@ def place(draw, side, r, u, t, v):
     )
 
 
-def computed(draw, A):
+def computed(draw, A, places):
     """What the program says, piece by piece."""
     S = np.full((draw["slots"], ROWS, COLUMNS), -1.0, np.float32)
     padded = np.zeros((400, 400), np.float32)
@@ -68,8 +79,16 @@ def computed(draw, A):
     parts = np.meshgrid(*map(np.arange, (draw["r"], draw["u"], draw["copiers"], draw["v"])), indexing="ij")
     i, j = (np.broadcast_to(n, parts[0].shape) for n in place(draw, "to", *parts))
     x, y = (np.broadcast_to(n, parts[0].shape) for n in place(draw, "from", *parts))
+    table = np.zeros(400, int)
+    table[100 : 100 + len(places)] = places
     for step in range(draw["steps"]):
-        S[step % draw["slots"], i, j] = padded[100 + x + step * draw["step"], 100 + y]
+        rows = x + step * draw["step"]
+        is_copied = np.full(i.shape, True)
+        if draw["rows"] != "all":
+            rows = table[100 + rows]
+        if draw["rows"] == "some":
+            is_copied = rows >= 0
+        S[step % draw["slots"], i[is_copied], j[is_copied]] = padded[100 + rows, 100 + y][is_copied]
         out.append(S[step % draw["slots"]].copy())
     return np.stack(out)
 
@@ -80,6 +99,7 @@ def drawn(seed):
     pick = lambda *options: options[rng.integers(len(options))]  # noqa: E731
     slots = pick(1, 2, 2, 3)
     draw = {"slots": slots, "steps": slots * pick(1, 2, 3), "step": pick(0, 1, 5, 7)}
+    draw["rows"] = pick("all", "all", "of a table", "some")
     draw |= {"copiers": pick(32, 64), "cut": pick(4, 8, 16), "r": pick(1, 2), "u": pick(1, 2), "v": pick(1, 2, 4)}
     over = draw["copiers"] // draw["cut"]
     across = draw["cut"] * draw["v"]
@@ -111,48 +131,56 @@ def is_inside(draw):
     return ends[0] < ROWS and ends[1] < COLUMNS
 
 
-DRAWS = [draw for draw in map(drawn, range(160)) if is_inside(draw)]
+DRAWS = [draw for draw in map(drawn, range(240)) if is_inside(draw)]
+
+
+def run(draw, **options):
+    """Runs a program and compares what it does with what NumPy makes of it; returns its text."""
+    rng = np.random.default_rng()
+    kernel = program(draw)
+    A = rng.standard_normal((96, 200)).astype("float32")
+    places = rng.integers(-4, 99, 96).astype("int32")
+    B = np.full((draw["steps"], ROWS, COLUMNS), np.nan, np.float32)
+    tilec.compile(kernel, **options)(A, places, B)
+    np.testing.assert_array_equal(B, computed(draw, A, places), err_msg=str(draw))
+    return kernel.script()
 
 
 def test_random_pieces_are_copied_as_they_say():
-    rng = np.random.default_rng()
     for draw in DRAWS:
-        kernel = program(draw)
-        A = rng.standard_normal((96, 200)).astype("float32")
-        B = np.full((draw["steps"], ROWS, COLUMNS), np.nan, np.float32)
-        tilec.compile(kernel, target="cpu")(A, B)
-        np.testing.assert_array_equal(B, computed(draw, A), err_msg=str(draw))
+        run(draw, target="cpu")
 
 
-def test_pieces_of_a_tile_are_one_copy():
-    whole = [draw for draw in DRAWS if draw["is_tile"]]
-    assert len(whole) > 30
-    for draw in whole:
+@pytest.mark.parametrize("chip", ["sm_75", "sm_80", "sm_90a"])
+@pytest.mark.parametrize("rows", ["all", "of a table", "some"])
+def test_pieces_of_a_tile_are_a_tile_operation(chip, rows):
+    whole = [draw for draw in DRAWS if draw["is_tile"] and draw["rows"] == rows]
+    assert len(whole) > 12
+    for number, draw in enumerate(whole):
         copies = draw["slots"] if draw["steps"] > 1 else 1
-        assert program(draw).script().count('"tl.copy"') == 2 * copies, draw
+        text = run(draw, target=chip, backend="sim") if number < 6 else program(draw).script()
+        assert text.count('"tl.copy"') == (2 if rows == "all" else 1) * copies, draw
+        assert text.count('"tl.parallel"') == 1 + (0 if rows == "all" else copies), draw
 
 
 @pytest.mark.parametrize(
-    ("side", "row", "column"),
+    ("side", "row", "column", "is_loop"),
     [
-        ("to", [0, 4, 0, 1, 0, 0], [0, 0, 16, 0, 1, 1]),  # threads write the same elements
-        ("to", [0, 4, 0, 1, 0, 0], [0, 0, 36, 0, 4, 1]),  # a gap
-        ("from", [0, 4, 0, 2, 0, 0], [0, 0, 16, 0, 4, 1]),  # every other row
-        ("from", [0, 0, 16, 0, 4, 1], [0, 4, 0, 1, 0, 0]),  # turned around
+        ("to", [0, 4, 0, 1, 0, 0], [0, 0, 16, 0, 1, 1], False),  # threads write the same elements
+        ("to", [0, 4, 0, 1, 0, 0], [0, 0, 36, 0, 4, 1], False),  # a gap
+        ("from", [0, 8, 0, 2, 0, 0], [0, 0, 32, 0, 4, 1], True),  # other rows
+        ("from", [0, 0, 32, 0, 4, 1], [0, 4, 0, 1, 0, 0], True),  # turned around
     ],
 )
-def test_other_pieces_are_no_copy(side, row, column):
-    draw = {"slots": 1, "steps": 2, "step": 1, "copiers": 32, "cut": 8, "r": 2, "u": 2, "v": 4}
+def test_other_pieces_are_no_copy(side, row, column, is_loop):
+    draw = {"slots": 1, "steps": 2, "step": 1, "copiers": 32, "cut": 8, "r": 2, "u": 2, "v": 4, "rows": "all"}
     tile = [[0, 4, 0, 1, 0, 0], [0, 0, 32, 0, 4, 1]]
     draw |= {"to": tile, "from": tile, side: [row, column]}
     if (side, column[2]) == ("to", 16):
         draw |= {"from": draw["to"]}
-    text = program(draw).script()
+    text = run(draw, target="cpu")
     assert text.count('"tl.copy"') == 1
-    A = np.random.default_rng().standard_normal((96, 200)).astype("float32")
-    B = np.full((2, ROWS, COLUMNS), np.nan, np.float32)
-    tilec.compile(program(draw), target="cpu")(A, B)
-    np.testing.assert_array_equal(B, computed(draw, A))
+    assert text.count('"tl.parallel"') == 1 + is_loop
 
 
 @pytest.mark.parametrize("threads", [(64, 2), (128,)])

@@ -445,6 +445,11 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
     SmallVector<Value> coordinates =
         getCoordinates(lowering, base, layout.valueOffset(value));
     auto [from, exists] = findSource(copy, lowering, coordinates);
+    OpBuilder::InsertionGuard outside(b);
+    if (copy.keepsRows()) {
+      b.setInsertionPointToStart(scf::IfOp::create(b, loc, exists).thenBlock());
+      exists = Value();
+    }
     SmallVector<Value> to = getPosition(lowering, getTarget(copy), coordinates);
     // A size of zero reads nothing and writes zeros.
     Value size;
@@ -570,6 +575,18 @@ static Value loadElement(CopyOp copy, ThreadLowering &lowering,
   return branch.getResult(0);
 }
 
+/// Copies an element of a row, if there is one, in a parallel loop.
+static void copyOfRow(CopyOp copy, OpBuilder &b, ArrayRef<Value> coordinates) {
+  Location loc = copy.getLoc();
+  Row row = findRow(copy, b, coordinates, [](LoadOp) { return Value(); });
+  OpBuilder::InsertionGuard saved(b);
+  b.setInsertionPointToStart(scf::IfOp::create(b, loc, row.exists).thenBlock());
+  row.position.back() =
+      arith::AddIOp::create(b, loc, row.position.back(), coordinates.back());
+  Value found = LoadOp::create(b, loc, copy.getSource(), row.position);
+  StoreOp::create(b, loc, found, copy.getTarget(), coordinates);
+}
+
 /// Writes the copy as a parallel loop and lowers that.
 static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
   OpBuilder &b = lowering.builder;
@@ -592,11 +609,14 @@ static LogicalResult lowerByThreads(CopyOp copy, ThreadLowering &lowering) {
     OpBuilder::InsertionGuard saved(b);
     b.setInsertionPointToStart(&loop.getBody().front());
     SmallVector<Value> coordinates(loop.getBody().getArguments());
-    Value value = loadElement(copy, lowering, coordinates);
-    value = convertElement(b, loc, value,
-                           cast<MemRefType>(target.getType()).getElementType());
-    StoreOp::create(b, loc, value, target,
-                    getPosition(lowering, getTarget(copy), coordinates));
+    if (copy.keepsRows()) {
+      copyOfRow(copy, b, coordinates);
+    } else {
+      Type element = cast<MemRefType>(target.getType()).getElementType();
+      Value value = loadElement(copy, lowering, coordinates);
+      StoreOp::create(b, loc, convertElement(b, loc, value, element), target,
+                      getPosition(lowering, getTarget(copy), coordinates));
+    }
   }
   LogicalResult result = lowerParallel(loop, lowering);
   lowering.erase(loop);

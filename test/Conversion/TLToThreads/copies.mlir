@@ -104,6 +104,43 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Pieces of rows that do not exist are not copied, where they are to stay.
+  // CHECK-LABEL: gpu.func @kept_rows(
+  // CHECK:         %[[THERE:.+]] = arith.cmpi slt
+  // CHECK:         scf.if %[[THERE]] {
+  // CHECK-NOT:     }
+  // CHECK:           nvvm.cp.async.shared.global %{{[^,]+}}, %{{[^,]+}}, 16, cache =  cg :
+  // CHECK-NEXT:    }
+  gpu.func @kept_rows(%A: memref<64x64xf16> {tl.align = 16 : i64}, %n: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %A to %tile tile(32, 64) places {
+    ^bb0(%i: index):
+      %c0 = arith.constant 0 : index
+      %there = arith.cmpi slt, %i, %n : index
+      tl.places %i, %c0 if %there else keep
+    } async : memref<64x64xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // The same without `cp.async`.
+  // CHECK-LABEL: gpu.func @kept_rows_by_threads(
+  // CHECK-NOT:     cp.async
+  // CHECK:         scf.if
+  // CHECK:           llvm.load
+  // CHECK:         llvm.store
+  gpu.func @kept_rows_by_threads(%A: memref<64x64xf16> {tl.align = 16 : i64}, %n: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %A to %tile tile(32, 64) places {
+    ^bb0(%i: index):
+      %c0 = arith.constant 0 : index
+      %there = arith.cmpi slt, %i, %n : index
+      tl.places %i, %c0 if %there else keep
+    } : memref<64x64xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // Zero is a multiple of everything, also divided: the place of a first copy
   // of those at `k * 512 / 8`.
   // CHECK-LABEL: gpu.func @bulk_load_at_a_quotient(

@@ -299,7 +299,7 @@ std::optional<RowBox> tl::getRowBox(CopyOp copy) {
   PlacesOp rows = copy.getRows();
   ArrayRef<int64_t> shape =
       cast<MemRefType>(copy.getSource().getType()).getShape();
-  if (shape.size() < 2)
+  if (shape.size() < 2 || copy.keepsRows())
     return std::nullopt;
   RowForms forms(copy);
   RowBox box;

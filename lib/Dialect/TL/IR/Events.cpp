@@ -289,7 +289,8 @@ void CopyOp::getEvents(SmallVectorImpl<Event> &events) {
   read.footprint =
       isGather() ? getWholeFootprint(cast<MemRefType>(getSource().getType()))
                  : footprint(getSource(), getSourceOffsets(), loops.source);
-  write.footprint = footprint(getTarget(), getTargetOffsets(), loops.target);
+  if (!keepsRows())
+    write.footprint = footprint(getTarget(), getTargetOffsets(), loops.target);
   for (Value table : getTables())
     events.push_back(Access{
         .buffer = table,

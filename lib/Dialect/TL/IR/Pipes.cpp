@@ -35,7 +35,8 @@ bool tl::fillsTarget(CopyOp copy) {
   ArrayRef<int64_t> shape =
       cast<MemRefType>(copy.getTarget().getType()).getShape();
   SmallVector<int64_t> tile = getTargetTile(copy);
-  return llvm::all_of(
+  return !copy.keepsRows() &&
+         llvm::all_of(
              copy.getTargetOffsets(),
              [](Value offset) { return matchPattern(offset, m_Zero()); }) &&
          shape.take_back(tile.size()) == ArrayRef(tile) &&

@@ -728,6 +728,8 @@ PlacesOp CopyOp::getRows() {
   return cast<PlacesOp>(getPlaces().front().front().getTerminator());
 }
 
+bool CopyOp::keepsRows() { return isGather() && getRows().getKeep(); }
+
 SmallVector<Value> CopyOp::getTables() {
   SmallVector<Value> tables;
   for (Region &places : getPlaces())

@@ -13,13 +13,12 @@
 // - The loop stores to each element of a part of a shared tile that its indices
 //   name, once, and does nothing else that anybody sees.
 // - What it stores is an element of a tensor, or zero where a condition does
-// not
-//   hold: a copy reads nothing there, and zero outside of the tensor, as a load
-//   does (M1).
+//   not hold: a copy reads nothing there, and zero outside of the tensor, as a
+//   load does (M1). Or it stores nothing where the condition does not hold, and
+//   the copy keeps these rows as they are.
 // - The last index goes along a row: it is added to the last place, and no
-// other
-//   place, nor the condition, depends on it. So the places for zero are those
-//   of the row's first element.
+//   other place, nor the condition, depends on it. So the places for zero are
+//   those of the row's first element.
 // - Places are computed also where the condition does not hold: of arithmetic
 //   that nothing can go wrong in, and of reads, which are zero outside.
 // - The kernel writes neither the tensor nor what the places are read from, and
@@ -97,6 +96,7 @@ private:
   LoadOp load;
   Value condition; ///< null if all rows exist
   bool isInverted = false;
+  bool keeps = false; ///< stores nothing where there is no row
   /// Of what depends on the last index.
   DenseMap<Value, std::optional<int64_t>> slopes;
   /// What computes the places, in order.
@@ -151,7 +151,8 @@ bool Gather::findLoad(Value stored) {
   return load && isZero(isInverted ? then : otherwise);
 }
 
-/// Finds the one store, or the two of which one stores zero.
+/// Finds the one store, or the two of which one stores zero, or the one behind
+/// a condition.
 bool Gather::findStores() {
   SmallVector<StoreOp> stores;
   loop.getBody().walk([&](StoreOp store) { stores.push_back(store); });
@@ -169,6 +170,14 @@ bool Gather::findStores() {
     if (!isZero(stores[isInverted ? 0 : 1].getValue()))
       return false;
   } else if (stores.size() == 1 && stores[0]->getBlock() == body) {
+    store = stores[0];
+  } else if (stores.size() == 1) {
+    auto branch = dyn_cast<scf::IfOp>(stores[0]->getParentOp());
+    if (!branch || branch->getBlock() != body ||
+        stores[0]->getBlock() != branch.thenBlock())
+      return false;
+    condition = branch.getCondition();
+    keeps = true;
     store = stores[0];
   } else {
     return false;
@@ -301,7 +310,7 @@ void Gather::rewrite() {
   if (isInverted)
     exists = arith::XOrIOp::create(
         builder, loc, exists, arith::ConstantIntOp::create(builder, loc, 1, 1));
-  PlacesOp::create(builder, loc, places, exists);
+  PlacesOp::create(builder, loc, places, exists, keeps);
   builder.setInsertionPoint(loop);
   Operation *copy = builder.create(state);
   (getPieceBytes(places) >= kLeastPiece ? loop.getOperation() : copy)->erase();

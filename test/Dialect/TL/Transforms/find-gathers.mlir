@@ -26,6 +26,32 @@ gpu.module @table attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
 // -----
 
+// A store behind a condition leaves the rows alone for which it does not hold.
+// CHECK-LABEL: gpu.func @kept
+// CHECK:       tl.copy %{{.+}} to %{{.+}} tile(32, 64) places {
+// CHECK:         %[[ROW:.+]] = tl.load
+// CHECK:         %[[C:.+]] = arith.cmpi sge, %[[ROW]]
+// CHECK:         tl.places %{{.+}}, %{{.+}} if %[[C]] else keep
+// CHECK-NOT:   tl.parallel
+gpu.module @kept attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @kept(%K: memref<?x64xf16> {tl.align = 16 : i64}, %T: memref<32xi32>) kernel {
+    %zero = arith.constant 0 : i32
+    %S = tl.alloc : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (32, 64) {
+      %row = tl.load %T[%i] : memref<32xi32>
+      %c = arith.cmpi sge, %row, %zero : i32
+      scf.if %c {
+        %at = arith.index_cast %row : i32 to index
+        %x = tl.load %K[%at, %j] : memref<?x64xf16>
+        tl.store %x, %S[%i, %j] : memref<32x64xf16, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Rows that are there under a condition: by a choice, and by a branch, in which
 // zero may come first.
 // CHECK-LABEL: gpu.func @conditions
@@ -124,6 +150,13 @@ gpu.module @others attributes {tl.target = #tl.target<chip = "sm_90a">} {
         %right = arith.addi %j, %c16 : index
         tl.store %zero, %S[%i, %right] : memref<32x32xf16, #gpu.address_space<workgroup>>
       } else {
+        %x = tl.load %K[%i, %j] : memref<64x64xf16>
+        tl.store %x, %S[%i, %j] : memref<32x32xf16, #gpu.address_space<workgroup>>
+      }
+    }
+    tl.parallel (%i, %j) in (32, 32) {
+      %c = arith.cmpi slt, %j, %n : index
+      scf.if %c {
         %x = tl.load %K[%i, %j] : memref<64x64xf16>
         tl.store %x, %S[%i, %j] : memref<32x32xf16, #gpu.address_space<workgroup>>
       }

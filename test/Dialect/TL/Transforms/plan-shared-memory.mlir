@@ -229,6 +229,29 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A copy that leaves rows alone needs what the tile holds: nothing else may be
+  // there between the fill and the copy, as it may where all rows are written.
+  // CHECK-LABEL: gpu.func @kept_rows
+  // CHECK:         %[[A:.+]] = tl.alloc {{.*}}offset([[#FIRST:]])
+  // CHECK-NOT:     offset([[#FIRST]])
+  // CHECK:         tl.copy
+  gpu.func @kept_rows(%K: memref<64x64xf16> {tl.align = 16 : i64}, %C: memref<32x64xf16>, %n: index, %v: f16, %w: f16) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %a = tl.alloc layout(#plain) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    %b = tl.alloc layout(#plain) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.fill %a, %v : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.fill %b, %w : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %b to %C tile(32, 64) : memref<32x64xf16, #gpu.address_space<workgroup>> to memref<32x64xf16>
+    tl.copy %K to %a tile(32, 64) places {
+    ^bb0(%i: index):
+      %c0 = arith.constant 0 : index
+      %there = arith.cmpi slt, %i, %n : index
+      tl.places %i, %c0 if %there else keep
+    } : memref<64x64xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %a to %C tile(32, 64) : memref<32x64xf16, #gpu.address_space<workgroup>> to memref<32x64xf16>
+    gpu.return
+  }
+
   // What nothing uses takes no room.
   // CHECK-LABEL: gpu.func @unused
   // CHECK-SAME:      tl.shared = 0 : i64

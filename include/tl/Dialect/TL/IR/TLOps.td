@@ -367,14 +367,15 @@ def TL_PlacesOp : TL_Op<"places", [Pure, Terminator, HasParent<"CopyOp">, AttrSi
   let summary = "where a row that a copy gathers begins";
   let description = [{
     Ends the region of a `tl.copy` that gathers rows: `place` is the element of the source with which
-    the row begins, and with `if` there is a row where `exists` holds.
+    the row begins, and with `if` there is a row where `exists` holds. Where there is none the tile's row
+    is zero, or with `else keep` what it was.
 
     ```mlir
     tl.places %batch, %row, %c0 if %valid
     ```
   }];
-  let arguments = (ins Variadic<Index>:$place, Optional<I1>:$exists);
-  let assemblyFormat = "$place (`if` $exists^)? attr-dict";
+  let arguments = (ins Variadic<Index>:$place, Optional<I1>:$exists, UnitAttr:$keep);
+  let assemblyFormat = "$place (`if` $exists^ (`else` `keep` $keep^)?)? attr-dict";
 }
 
 def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
@@ -420,7 +421,7 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
 
     With `places` the copy gathers rows: the region computes, for all indices of the
     tile but the last, where in the source the row begins (`tl.places`), and whether
-    there is one; without one the row is zero. It may read tensors. With `bulk` the rows are
+    there is one; without one the row is zero, or stays as it is. It may read tensors. With `bulk` the rows are
     a box of the tensor (`RowBox.h`).
 
     `tl-find-gathers` makes such copies.
@@ -468,6 +469,8 @@ def TL_CopyOp : TL_TileOp<"copy", [AttrSizedOperandSegments]> {
     bool isGather() { return !getPlaces().empty(); }
     /// Where the rows of a gather begin.
     PlacesOp getRows();
+    /// Whether it gathers rows, and leaves those alone that do not exist.
+    bool keepsRows();
     /// The tensors that a gather reads to find its rows.
     ::llvm::SmallVector<::mlir::Value> getTables();
   }];
