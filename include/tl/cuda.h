@@ -827,6 +827,12 @@ TL_DEVICE double rsqrt_approx_ftz(double x) {
   asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(x));
   return result;
 }
+/// `fma.rp.f32`: a b + c, rounded up
+TL_DEVICE float fma_up(float a, float b, float c) {
+  float result;
+  asm("fma.rp.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
+  return result;
+}
 /// `sin.approx.ftz.f32`: sine
 TL_DEVICE float sin_approx_ftz(float x) {
   float result;

@@ -5,13 +5,14 @@
 // it wait for every one of these instructions (C7509). So the approximations of
 // the hardware are corrected here, in line.
 //
-// Quotients are correctly rounded: two corrections by the exact remainder are,
-// wherever no intermediate result is denormal or overflows; in f64 with an
-// inverse that is rounded to nearest. One test for all elements of a vector
-// finds that out. Where it fails, those in f32 are computed one by one in f64,
-// which has more than twice the digits and more than the exponents, so that
-// rounding again to f32 is exact even for denormal results; those in f64 are
-// computed of numbers between one and two, and scaled.
+// Quotients are correctly rounded wherever no intermediate result is denormal
+// or overflows: in f32 by one correction by the remainder, if the inverse is as
+// good as `invertSingle` makes it; in f64 by two, with an inverse that is
+// rounded to nearest. One test for all elements of a vector finds that out.
+// Where it fails, those in f32 are computed one by one in f64, which has more
+// than twice the digits and more than the exponents, so that rounding again to
+// f32 is exact even for denormal results; those in f64 are computed of numbers
+// between one and two, and scaled.
 // Narrower floats are divided in f32, which has more than twice their digits
 // too.
 //
@@ -235,22 +236,38 @@ static Value refineRoot(const FloatBuilder &f, Value x, Value inverse) {
   return inverse;
 }
 
+/// 1 / y in f32, so good that one correction of a quotient is enough.
+///
+/// The hardware's reciprocal is wrong by one in its last place (PTX ISA,
+/// `rcp.approx.ftz.f32`), r = (1 - e) / y, and 1 / y = r + r (e + e^2 + ...).
+/// The sum is rounded up: where all digits of `y` are ones, 1 / y is above a
+/// tie by less than e^2. That all quotients are then correctly rounded, also of
+/// a reciprocal that is wrong by four, QuotientsTest.cpp shows by trying those
+/// that are near a tie. Without e^2 there are five divisors with a wrong one.
+static Value invertSingle(OpBuilder &builder, Location loc,
+                          const FloatBuilder &f, Value y) {
+  Value first = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", y);
+  Value error = f.fma(f.neg(y), first, f(1));
+  error =
+      callIntrinsic(builder, loc, "llvm.nvvm.fma.rp.f", {error, error, error});
+  return f.fma(first, error, first);
+}
+
 /// x / y in f32, of as many as share a test.
 static Value divideTogether(OpBuilder &builder, Location loc, Value x,
                             Value y) {
   FloatBuilder f(builder, loc, x.getType());
-  Value first = callIntrinsic(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", y);
-  Value inverse = refine(f, y, first);
+  Value inverse = invertSingle(builder, loc, f, y);
   Value quotient = correct(f, x, y, inverse, f.mul(x, inverse));
-  quotient = correct(f, x, y, inverse, quotient);
 
-  // Reciprocals that overflow or are flushed make the estimate infinite, NaN or
-  // zero, so that this tells of the divisor too. A remainder is exact as long
-  // as the last of its 48 digits is above the least denormal number.
-  Value estimate = f.abs(f.mul(x, first));
-  Value isPlain = f.both(f.atLeast(estimate, std::ldexp(1.0, -125)),
-                         f.both(f.atMost(estimate, std::ldexp(1.0, 126)),
-                                f.atLeast(f.abs(x), std::ldexp(1.0, -100))));
+  // The quotient is NaN or zero where its first estimate or the reciprocal is
+  // infinite, is flushed or is NaN: the remainder is infinite or NaN then, or
+  // the estimate is zero. So this tells of the divisor too, and of what is too
+  // large; what is infinite only once it is corrected is right. A remainder is
+  // exact as long as the last of its 48 digits is above the least denormal
+  // number.
+  Value isPlain = f.both(f.atLeast(f.abs(quotient), std::ldexp(1.0, -125)),
+                         f.atLeast(f.abs(x), std::ldexp(1.0, -100)));
   auto branch = scf::IfOp::create(
       builder, loc, f.all(isPlain),
       [&](OpBuilder &plain, Location) {

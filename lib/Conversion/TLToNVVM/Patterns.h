@@ -13,10 +13,11 @@ class LLVMTypeConverter;
 
 namespace tl {
 
-/// Calls an intrinsic on `value` or on each of its elements. The results are of
-/// type `element`, by default that of the operands.
+/// Calls an intrinsic on `operands`, which are of one type, or on each of their
+/// elements. The results are of type `element`, by default that of the
+/// operands.
 mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc,
-                          llvm::StringRef name, mlir::Value value,
+                          llvm::StringRef name, mlir::ValueRange operands,
                           mlir::Type element = {});
 
 /// Applies patterns that leave regions as they are. What these could be rid of

@@ -88,6 +88,7 @@ static StringRef getIntrinsic(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
       .Case("llvm.nvvm.ex2.approx.f32", "tl::ex2_approx")
       .Case("llvm.nvvm.ex2.approx.ftz.f32", "tl::ex2_approx_ftz")
+      .Case("llvm.nvvm.fma.rp.f", "tl::fma_up")
       .Case("llvm.nvvm.lg2.approx.ftz.f", "tl::lg2_approx_ftz")
       .Case("llvm.nvvm.rcp.approx.ftz.d", "tl::rcp_approx_ftz")
       .Case("llvm.nvvm.rcp.approx.ftz.f", "tl::rcp_approx_ftz")

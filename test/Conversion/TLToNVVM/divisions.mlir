@@ -1,11 +1,17 @@
 // RUN: tl-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tl-to-nvvm))' | FileCheck %s
 
 gpu.module @m {
-  // A quotient is an approximation, corrected twice by its remainder. Where one
-  // of the elements is out of the range in which that is right, those that are so
-  // are computed in f64, each behind a branch of its own.
+  // A quotient is an approximation, corrected once by its remainder, of an
+  // inverse whose error is rounded up. Where one of the elements is out of the
+  // range in which that is right, those that are so are computed in f64, each
+  // behind a branch of its own.
   // CHECK-LABEL: llvm.func @quotients
   // CHECK-COUNT-2: "llvm.nvvm.rcp.approx.ftz.f"
+  // CHECK:         llvm.intr.fma
+  // CHECK-COUNT-2: "llvm.nvvm.fma.rp.f"
+  // CHECK-COUNT-3: llvm.intr.fma
+  // CHECK-COUNT-2: llvm.fcmp "oge"
+  // CHECK-NOT:     llvm.fcmp
   // CHECK:         llvm.cond_br %{{.+}}, ^{{bb[0-9]+}}, ^[[WIDE:bb[0-9]+]]
   // CHECK:       ^[[WIDE]]
   // CHECK:         llvm.cond_br
