@@ -105,6 +105,8 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   }
   kernel.addPass(createKeepBranchesPass());
   kernel.addPass(createUnrollLoadsPass());
+  if (generator != Generator::CuTeDSL)
+    kernel.addPass(createShareAddressesPass());
   kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());
 }

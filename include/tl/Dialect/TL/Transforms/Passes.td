@@ -693,6 +693,18 @@ def JoinStoresPass : Pass<"tl-join-stores", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ShareAddressesPass : Pass<"tl-share-addresses", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "compute what addresses have in common once";
+  let description = [{
+    Addresses in device memory that differ by numbers alone, and that stand in one block
+    or behind guards in it, are one sum in front of the first of them, and a
+    `llvm.getelementptr` by a number for each. So the rows that a thread copies share a
+    register, also where each has a guard. Other addresses stay as they are, those of a
+    loop's body and of what is around it apart from each other.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
   let summary = "ask for several steps of a loop at once";
   let description = [{
