@@ -21,10 +21,11 @@
 //  - what fills may run ahead of the arithmetic (tl-assign-stages): it reads
 //    the loop's index and what the loop does not write;
 //  - iteration k reads slot k of the pipe's rings alone, which is asked for
-//    here, and all products that it starts are waited for in it. So when it
-//    begins, slot k - 1 is read no more than it is at its end, once all threads
-//    have come there: that is what release and acquire say, wherever they
-//    stand, and what tl-insert-sync makes a barrier of;
+//    here, and all products that it starts are waited for in it, or, where
+//    groups are waited for, at the beginning of the next one, before slot k is
+//    released. So when it begins, slot k - 1 is read no more than it is at its
+//    end, once all threads have come there: that is what release and acquire
+//    say, wherever they stand, and what tl-insert-sync makes a barrier of;
 //  - an iteration commits one group, between two waits, as before.
 // tl-verify-sync checks it, as for every other pipe.
 //
@@ -108,6 +109,19 @@ static bool leavesProducts(Block &body) {
     });
     if (result.wasInterrupted())
       return true;
+  }
+  return false;
+}
+
+/// True if all products that the iteration before has started are waited for
+/// when the slot is released, at the beginning of an iteration.
+static bool endsProducts(Steps steps) {
+  for (Operation *op = steps.release->getPrevNode(); op;
+       op = op->getPrevNode()) {
+    if (auto wait = dyn_cast<WaitGemmOp>(op))
+      return wait.getPending() == 0;
+    if (isa<GemmOp>(op) || op->getNumRegions() != 0)
+      return false;
   }
   return false;
 }
@@ -208,7 +222,9 @@ static void moveDown(Steps steps) {
 static void placeRefill(scf::ForOp loop) {
   Block &body = *loop.getBody();
   std::optional<Steps> steps = findSteps(body);
-  if (!steps || leavesProducts(body) || !readsOneSlot(body, *steps))
+  if (!steps || !readsOneSlot(body, *steps))
+    return;
+  if (leavesProducts(body) && (steps->isBulk() || !endsProducts(*steps)))
     return;
   if (steps->isBulk())
     moveUp(*steps);

@@ -226,4 +226,68 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // Products of the iteration before are waited for at its beginning: those of
+  // this one start ahead of the copies, which may go through registers.
+  // CHECK-LABEL: gpu.func @groups_behind_products(
+  // CHECK:           tl.wait_gemm 0
+  // CHECK-NEXT:      tl.pipe_release
+  // CHECK-NEXT:      tl.pipe_wait
+  // CHECK:           tl.gemm %{{.+}}, %{{.+}}, %[[S:.+]] async
+  // CHECK-NEXT:      tl.pipe_acquire
+  // CHECK-NEXT:      tl.copy
+  // CHECK-NEXT:      tl.pipe_commit
+  // CHECK-NEXT:      scf.yield
+  gpu.func @groups_behind_products(%A: !A, %q: !tile, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc {tl.ring} : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : <groups, 2>
+    %s = tl.alloc : !acc
+    %end = scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0) -> (index) {
+      %other = tl.rotate %slot by 1 of 2
+      tl.wait_gemm 0 (%s : !acc)
+      tl.pipe_release %pipe[%other] : <groups, 2>
+      tl.pipe_wait %pipe[%slot] ahead(0) : <groups, 2>
+      tl.pipe_acquire %pipe[%other] : <groups, 2>
+      %view = tl.slot %ring[%other] : !ring to !tile
+      tl.copy %A[%k, %c0] to %view tile(64, 64) async : !A to !tile
+      tl.pipe_commit %pipe[%other] : <groups, 2>
+      %t = tl.slot %ring[%slot] : !ring to !tile
+      tl.gemm %q, %t, %s async plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      scf.yield %other : index
+    }
+    tl.wait_gemm 0 (%s : !acc)
+    gpu.return
+  }
+
+  // One product of the iteration before may be under way when the slot is
+  // released, which it reads.
+  // CHECK-LABEL: gpu.func @groups_behind_some_products(
+  // CHECK:           tl.wait_gemm 1
+  // CHECK-NEXT:      tl.pipe_release
+  // CHECK-NEXT:      tl.pipe_wait
+  // CHECK-NEXT:      tl.pipe_acquire
+  gpu.func @groups_behind_some_products(%A: !A, %q: !tile, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ring = tl.alloc {tl.ring} : !ring
+    %pipe = tl.pipe rings(%ring : !ring) : <groups, 2>
+    %s = tl.alloc : !acc
+    %end = scf.for %k = %c0 to %n step %c1 iter_args(%slot = %c0) -> (index) {
+      %other = tl.rotate %slot by 1 of 2
+      tl.wait_gemm 1 (%s : !acc)
+      tl.pipe_release %pipe[%other] : <groups, 2>
+      tl.pipe_wait %pipe[%slot] ahead(0) : <groups, 2>
+      tl.pipe_acquire %pipe[%other] : <groups, 2>
+      %view = tl.slot %ring[%other] : !ring to !tile
+      tl.copy %A[%k, %c0] to %view tile(64, 64) async : !A to !tile
+      tl.pipe_commit %pipe[%other] : <groups, 2>
+      %t = tl.slot %ring[%slot] : !ring to !tile
+      tl.gemm %q, %t, %s async plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+      scf.yield %other : index
+    }
+    tl.wait_gemm 0 (%s : !acc)
+    gpu.return
+  }
 }

@@ -530,10 +530,12 @@ def PlaceRefillsPass : Pass<"tl-place-refills", "::mlir::gpu::GPUModuleOp"> {
       `tl.pipe_commit`, move up to there from the end of the iteration, or to
       behind its `tl.pipe_wait`, and have the time of a whole iteration;
     - groups of `cp.async` move down to there, so that the products do not wait
-      until all threads have found and started their copies.
+      until all threads have found and started their copies. So they do too
+      where products are under way at the end of an iteration and are waited for
+      at the beginning of the next one.
 
-    Loops with products under way at their end, with two pipes, and kernels that
-    are to have roles are left alone.
+    Other loops with products under way at their end, those with two pipes, and
+    kernels that are to have roles are left alone.
   }];
 }
 
