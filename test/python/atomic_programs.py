@@ -43,6 +43,43 @@ def counted(x, h):
 
 
 @T.prim_func
+def counted_in_turns(X: T.Tensor((4096,), "int32"), H: T.Tensor((16,), "int32"), M: T.Tensor((16,), "int32")):
+    """Statements of one kind need no order among themselves, and those of another, or of who reads, do."""
+    with T.Kernel(4, threads=128) as b:
+        bins = T.alloc_shared((16,), "int32")
+        most = T.alloc_shared((16,), "int32")
+        T.clear(bins)
+        T.clear(most)
+        for k in T.serial(8):
+            for i in T.Parallel(128):
+                T.atomic_add(bins[X[b * 1024 + k * 128 + i]], 1)
+            for i in T.Parallel(64):
+                T.atomic_max(most[i % 16], bins[(i + 1) % 16])
+            for i in T.Parallel(128):
+                T.atomic_add(bins[(X[b * 1024 + k * 128 + i] + 1) % 16], 2)
+        for i in T.Parallel(16):
+            T.atomic_add(bins[15 - i], i)
+            T.atomic_max(most[i], 3)
+        for i in T.Parallel(16):
+            T.atomic_xor(bins[i], 5)
+        for i in T.Parallel(16):
+            T.atomic_add(H[i], bins[i])
+            T.atomic_max(M[i], most[i])
+
+
+def counts_in_turns(x, h, m):
+    for block in x.reshape(4, 8, 128):
+        bins, most = np.zeros(16, np.int32), np.zeros(16, np.int32)
+        for part in block:
+            bins += np.bincount(part, minlength=16).astype(np.int32)
+            most = np.maximum(most, np.roll(bins, -1))
+            bins += 2 * np.bincount((part + 1) % 16, minlength=16).astype(np.int32)
+        h += (bins + np.arange(15, -1, -1, dtype=np.int32)) ^ 5
+        m[:] = np.maximum(m, np.maximum(most, 3))
+    return x, h, m
+
+
+@T.prim_func
 def split_k(A: T.Tensor((128, 512), "float16"), B: T.Tensor((512, 128), "float16"), C: T.Tensor((128, 128), "float32")):
     with T.Kernel(2, 2, 4, threads=128) as (bx, by, bk):
         As = T.alloc_shared((64, 32), "float16")
@@ -449,6 +486,11 @@ def zeros(*arrays):
 
 
 CASES = {
+    "counted_in_turns": Case(
+        counted_in_turns,
+        lambda r: [integers(r, 0, 16, 4096), *zeros((16, "int32"), (16, "int32"))],
+        counts_in_turns,
+    ),
     "a_histogram_of_shared_bins": Case(
         histogram, lambda r: [integers(r, 0, 64, 16384), *zeros((64, "int32"))], counted
     ),

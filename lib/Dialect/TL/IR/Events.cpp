@@ -205,6 +205,43 @@ void StoreOp::getEvents(SmallVectorImpl<Event> &events) {
              .footprint = getFootprint(getIndices(), {}, nullptr)});
 }
 
+bool tl::commute(const Access &a, const Access &b) {
+  return a.combines && a.combines == b.combines &&
+         getBuffer(a.buffer) == getBuffer(b.buffer);
+}
+
+/// The kind of `atomic` and the type of its element, if it changes integers in
+/// a way for which order does not matter, orders nothing itself, and nobody
+/// asks what was there before; else null. Sums of floats show their order in
+/// their last bits, and a sum of 64 bits carries into what views of 32 bits add
+/// to. Other blocks may look at any time, and see whether what a first
+/// statement does is there when what a second one does is: of memory that they
+/// reach, the order stays.
+static Attribute getCombines(AtomicOp atomic) {
+  switch (atomic.getKind()) {
+  case AtomicKind::Add:
+  case AtomicKind::Min:
+  case AtomicKind::Max:
+  case AtomicKind::UMin:
+  case AtomicKind::UMax:
+  case AtomicKind::And:
+  case AtomicKind::Or:
+  case AtomicKind::Xor:
+    break;
+  default:
+    return {};
+  }
+  Value target = atomic.getTarget();
+  Type type = cast<MemRefType>(target.getType()).getElementType();
+  bool isOfBlock = isInSpace(target, Space::Shared) && !isMapped(target) &&
+                   !isReachedByOthers(getBuffer(target));
+  if (!isOfBlock || atomic.getOrder() != MemoryOrder::Relaxed ||
+      !atomic.getOld().use_empty() || !isa<IntegerType>(type))
+    return {};
+  return ArrayAttr::get(atomic.getContext(),
+                        {atomic.getKindAttr(), TypeAttr::get(type)});
+}
+
 /// The element is read and written; with an order, so is every tensor, by
 /// everyone who sees it: what came before must be done, and what comes after
 /// must wait.
@@ -213,7 +250,8 @@ static void addAtomic(AtomicOp atomic, const Footprint &footprint,
   for (bool writes : {false, true})
     events.push_back(Access{.buffer = atomic.getTarget(),
                             .writes = writes,
-                            .footprint = footprint});
+                            .footprint = footprint,
+                            .combines = getCombines(atomic)});
   if (atomic.getOrder() == MemoryOrder::Relaxed)
     return;
   SmallVector<MemoryEffects::EffectInstance> effects;

@@ -13,12 +13,13 @@
 // a wait for its group, a fence, a block barrier. A fence that is owed across a
 // barrier that stands already goes before that one.
 //
-// Two accesses conflict if one writes and they may touch the same bytes: of
-// shared memory, of a tensor (tensors do not overlap, docs/language/
-// semantics.md, M5), or of a fragment that a gemm still writes. They do not if
-// each element belongs to one thread in both, or if they are at different slots
-// of a buffer. A slot is known as a value and a distance from it, which are
-// translated where control passes from region to region.
+// Two accesses conflict if one writes and they may touch the same bytes, but
+// for atomic operations whose order nobody sees: of shared memory, of a tensor
+// (tensors do not overlap, docs/language/ semantics.md, M5), or of a fragment
+// that a gemm still writes. They do not if each element belongs to one thread
+// in both, or if they are at different slots of a buffer. A slot is known as a
+// value and a distance from it, which are translated where control passes from
+// region to region.
 //
 // What a loop needs of copies before it, and of writes that owe a fence, it
 // gets once, in front of it, if it does not write there again itself.
@@ -257,6 +258,7 @@ struct Pending {
            buffer == other.buffer && access->writes == other.access->writes &&
            access->proxy == other.access->proxy &&
            access->completion == other.access->completion &&
+           access->combines == other.access->combines &&
            access->participants == other.access->participants;
   }
 
@@ -695,7 +697,8 @@ private:
 
   /// Adds to `need` what must stand between the two.
   void compare(const Pending &before, const Access &after, Need &need) {
-    if ((!before.access->writes && !after.writes) || !mayMeet(before, after))
+    if ((!before.access->writes && !after.writes) ||
+        commute(*before.access, after) || !mayMeet(before, after))
       return;
     bool isDevice = !isOfOwnMemory(before);
     bool owesFence = before.isGenericWrite() && !before.fenced &&

@@ -684,6 +684,68 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // In which order integers are added up nobody sees; but who asks for what was
+  // there before does, and so does another kind of change.
+  // CHECK-LABEL: gpu.func @atomic_sums
+  // CHECK:           tl.atomic add
+  // CHECK-NOT:       gpu.barrier
+  // CHECK:           tl.atomic add
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.parallel
+  // CHECK-NEXT:      tl.atomic max
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.parallel
+  // CHECK-NEXT:      tl.atomic max
+  gpu.func @atomic_sums(%x: memref<64xi32>, %v: i32) kernel {
+    %s = tl.alloc offset(0) : memref<64xi32, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (64) {
+      %at = arith.remui %i, %i : index
+      %0 = tl.atomic add %v, %s[%at] : memref<64xi32, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i) in (64) {
+      %0 = tl.atomic add %v, %s[%i] : memref<64xi32, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i) in (64) {
+      %0 = tl.atomic max %v, %s[%i] : memref<64xi32, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i) in (64) {
+      %0 = tl.atomic max %v, %s[%i] : memref<64xi32, #gpu.address_space<workgroup>>
+      tl.store %0, %x[%i] : memref<64xi32>
+    }
+    gpu.return
+  }
+
+  // A sum of 64 bits carries into what others add to by 32, and other blocks see
+  // what is done to a tensor as it is done.
+  // CHECK-LABEL: gpu.func @atomic_sums_that_are_seen
+  // CHECK:           tl.atomic add
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.parallel
+  // CHECK-NEXT:      tl.atomic add
+  // CHECK:           tl.atomic or
+  // CHECK:         gpu.barrier
+  // CHECK-NEXT:    tl.parallel
+  // CHECK:           tl.atomic or
+  // CHECK:         gpu.return
+  gpu.func @atomic_sums_that_are_seen(%x: memref<64xi32>, %v: i32, %w: i64) kernel {
+    %s = tl.alloc offset(0) : memref<64xi32, #gpu.address_space<workgroup>>
+    %l = tl.alloc offset(0) : memref<32xi64, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (64) {
+      %0 = tl.atomic add %v, %s[%i] : memref<64xi32, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i) in (32) {
+      %0 = tl.atomic add %w, %l[%i] : memref<32xi64, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i) in (64) {
+      %at = arith.remui %i, %i : index
+      %0 = tl.atomic or %v, %x[%at] : memref<64xi32>
+    }
+    tl.parallel (%i) in (64) {
+      %0 = tl.atomic or %v, %x[%i] : memref<64xi32>
+    }
+    gpu.return
+  }
+
   // One with an order comes after all that was done to any tensor, and before all
   // that is; one without concerns its own tensor alone.
   // CHECK-LABEL: gpu.func @atomic_with_an_order

@@ -89,7 +89,15 @@ struct Access {
   std::optional<Footprint> footprint = std::nullopt;
   /// For `Completion::Phase`.
   mlir::Value barrier = {}, barrierIndex = {};
+  /// Of an atomic operation that leaves the same in whatever order it comes
+  /// among others of its kind: that kind and the elements' type. Null of all
+  /// other accesses.
+  mlir::Attribute combines = {};
 };
+
+/// True if both are atomic operations of one kind on one buffer, of which
+/// nobody sees in which order they come.
+bool commute(const Access &a, const Access &b);
 
 /// What orders accesses.
 struct Sync {

@@ -416,7 +416,7 @@ bool SyncStep::isOneThread(const Record &earlier, const Access &access) const {
 
 void SyncStep::check(const Record &earlier, const Access &access) {
   if (proof.hasFailed() || (!earlier.access->writes && !access.writes) ||
-      !mayMeet(earlier, access))
+      commute(*earlier.access, access) || !mayMeet(earlier, access))
     return;
   // The tensor core executes gemms on one accumulator in their order. It does
   // not have A, if that is in registers, wait for anything.
