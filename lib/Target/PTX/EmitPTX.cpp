@@ -9,6 +9,7 @@
 #include "tl/Target/PTX/PTX.h"
 
 #include "Descriptors.h"
+#include "JoinProducts.h"
 #include "PlaceFormulas.h"
 #include "PredicateAccesses.h"
 #include "SplitVectors.h"
@@ -546,6 +547,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   splitLongVectors(*llvmModule);
   optimize(*llvmModule, **machine);
   predicateAccesses(*llvmModule);
+  joinProducts(*llvmModule);
   unpackShortSums(*llvmModule);
   widenAbsoluteValues(*llvmModule);
   widenDivisions(*llvmModule);
