@@ -201,6 +201,40 @@ def looped(A):
 
 TYPES = ("int8", "uint8", "float16", "int32", "float32", "int64", "float64")
 
+
+def sums_of_signs(threads, each):
+    """The Walsh-Hadamard transform of each warp's numbers, of which each thread has some in an array."""
+
+    @T.prim_func
+    def program(A: T.Tensor((threads * each,), "int32"), B: T.Tensor((threads * each,), "int32")):
+        with T.Kernel(1, threads=threads):
+            t = T.get_thread_binding()
+            own = T.alloc_local((each,), "int32")
+            other = T.alloc_local((each,), "int32")
+            for i in T.vectorized(each):
+                own[i] = A[t * each + i]
+            for i in T.serial(each.bit_length() - 1):
+                size = 1 << (i + 1)
+                for j in T.serial(each // size):
+                    for k in T.serial(size // 2):
+                        own[j * size + k] = own[j * size + k] + own[j * size + k + size // 2]
+                        own[j * size + k + size // 2] = own[j * size + k] - 2 * own[j * size + k + size // 2]
+            for i in T.serial(5):
+                for j in T.Pipelined(each, num_stages=1):
+                    other[j] = T.tvm_warp_shuffle(0xFFFFFFFF, own[j], (t ^ (1 << i)) % 32, 32, 32)
+                    own[j] = T.if_then_else((t >> i) & 1 == 0, own[j] + other[j], other[j] - own[j])
+            for i in T.vectorized(each):
+                B[t * each + i] = own[i]
+
+    def reference(A):
+        count = WARP * each
+        signs = np.array([[1 - 2 * ((i & j).bit_count() % 2) for j in range(count)] for i in range(count)])
+        return (A.reshape(-1, count) @ signs).reshape(-1).astype(np.int32)
+
+    values = np.random.default_rng(5).integers(-60, 60, threads * each).astype("int32")
+    return program, values, np.zeros(threads * each, np.int32), reference
+
+
 CASES = {
     **{f"shuffles_of_{dtype}": shuffles(96, dtype) for dtype in TYPES},
     **{f"shuffles_of_{n}_threads": shuffles(n, "int32") for n in (1, 33, 75)},
@@ -211,6 +245,7 @@ CASES = {
         numbers, np.random.default_rng(4).integers(-(2**31), 2**31, 192).astype("int32"),
         np.zeros((10, 192), np.int32), numbered,
     ),
+    **{f"sums_of_signs_{n}": sums_of_signs(64, n) for n in (4, 128)},
     "loops": (loops, np.arange(64, dtype="float32"), np.zeros(64, np.float32), looped),
 }  # fmt: skip
 """For each program its input, its result as it is before, and what that is after."""

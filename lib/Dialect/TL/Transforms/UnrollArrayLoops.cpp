@@ -15,11 +15,15 @@
 // Where the bounds of such a loop are computed of the index of one around it,
 // that one is written out first.
 //
+// A pipelined loop with nothing that could run ahead, in which threads move
+// elements of such arrays, is a loop without stages first.
+//
 // In the body of a parallel loop variables are each iteration's own, and LLVM
 // does the same with less to read.
 //
 // Sound because a loop with constant bounds is what its iterations are, one
-// after the other: the values that it carries go from each to the next.
+// after the other: the values that it carries go from each to the next. And a
+// pipelined loop means what the loop without stages means (`tl.pipelined`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +32,7 @@
 #include "tl/Dialect/TL/Analysis/ThreadDependence.h"
 #include "tl/Dialect/TL/Analysis/Variables.h"
 #include "tl/Dialect/TL/IR/TL.h"
+#include "tl/Dialect/TL/IR/Warps.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,9 +51,9 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
-/// Iterations of a loop that is written out, and operations of all of them,
-/// loops inside included; the same for loops of scalars; and operations of a
-/// kernel for which these are.
+/// Iterations of a loop that is written out, and operations of all of them that
+/// do not become numbers, loops inside included; the same for loops of scalars;
+/// and operations of a kernel for which these are.
 static constexpr int64_t kMostIterations = 64, kMostOperations = 1024;
 static constexpr int64_t kMostScalarIterations = 256,
                          kMostScalarOperations = 8192,
@@ -95,20 +100,30 @@ static SerialLoops getLoops(AllocOp array) {
   return loops;
 }
 
-/// True if a loop holds nothing that threads do together.
-static bool isOfScalars(scf::ForOp loop) {
-  return !loop.getBody()
-              ->walk([](Operation *op) {
-                return isa<ParallelOp>(op) || !isScalarOp(op)
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
+/// True if a loop holds nothing that threads do together but to exchange a
+/// number each.
+static bool isOfScalars(LoopLikeOpInterface loop) {
+  Block &body = loop.getLoopRegions().front()->front();
+  return !body.walk([](Operation *op) {
+                bool isScalar = !isa<ParallelOp>(op) && isScalarOp(op);
+                return isScalar || isa<ShuffleOp>(op) ? WalkResult::advance()
+                                                      : WalkResult::interrupt();
               })
               .wasInterrupted();
 }
 
-/// The operations in `op`, of a loop those of all its iterations, where `loops`
-/// are written out; none if they are more than `limit`, or the iterations of
-/// one of `loops` are too many.
+/// True if `op` computes a number once `loops` are written out.
+static bool becomesKnown(Operation &op, const SerialLoops &loops) {
+  SerialLoops needed;
+  return op.getNumResults() == 1 && isa<arith::ArithDialect>(op.getDialect()) &&
+         becomesKnown(op.getResult(0), needed) &&
+         llvm::all_of(needed,
+                      [&](scf::ForOp loop) { return loops.contains(loop); });
+}
+
+/// The operations in `op` that do not become numbers, of a loop those of all
+/// its iterations, where `loops` are written out; none if they are more than
+/// `limit`, or the iterations of one of `loops` are too many.
 static std::optional<int64_t>
 countOperations(Operation *op, const SerialLoops &loops, int64_t limit) {
   int64_t count = 0;
@@ -117,8 +132,9 @@ countOperations(Operation *op, const SerialLoops &loops, int64_t limit) {
       std::optional<int64_t> own = countOperations(&nested, loops, limit);
       if (!own)
         return std::nullopt;
-      bool isCounted =
-          !isa<scf::ForOp>(nested) && !nested.hasTrait<OpTrait::IsTerminator>();
+      bool isCounted = !isa<scf::ForOp>(nested) &&
+                       !nested.hasTrait<OpTrait::IsTerminator>() &&
+                       !becomesKnown(nested, loops);
       count += *own + isCounted;
     }
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && loops.contains(loop)) {
@@ -210,11 +226,56 @@ static void unrollDecidingLoops(gpu::GPUFuncOp kernel) {
   unroll(kernel, loops);
 }
 
+/// True for an access of a local array at a place made of the index of `loop`.
+static bool picksElement(Operation *op, PipelinedOp loop) {
+  if (!isa<LoadOp, StoreOp>(op))
+    return false;
+  Value array = op->getOperand(isa<LoadOp>(op) ? 0 : 1);
+  return isInSpace(array, Space::Private) &&
+         llvm::is_contained(getElementIndices(op),
+                            loop.getBody().getArgument(0));
+}
+
+/// True for a loop over local arrays in which nothing could run ahead.
+static bool hasNothingAhead(PipelinedOp loop) {
+  bool picks = false, readsTensors = false;
+  loop.getBody().walk([&](Operation *op) {
+    picks |= picksElement(op, loop);
+    readsTensors |= llvm::any_of(op->getOperands(), [](Value value) {
+      return isa<MemRefType>(value.getType()) &&
+             isInSpace(value, Space::Global);
+    });
+  });
+  return picks && !readsTensors && isOfScalars(loop);
+}
+
+/// Makes loops without stages of those in which nothing could run ahead.
+static void dropStages(gpu::GPUFuncOp kernel) {
+  SmallVector<PipelinedOp> loops;
+  kernel.walk([&](PipelinedOp loop) {
+    if (hasNothingAhead(loop))
+      loops.push_back(loop);
+  });
+  for (PipelinedOp loop : loops) {
+    OpBuilder builder(loop);
+    Value one = arith::ConstantIndexOp::create(builder, loop.getLoc(), 1);
+    auto plain = scf::ForOp::create(builder, loop.getLoc(), loop.getLower(),
+                                    loop.getUpper(), one);
+    Block &body = loop.getBody().front();
+    body.getTerminator()->erase();
+    plain.getBody()->getOperations().splice(plain.getBody()->begin(),
+                                            body.getOperations());
+    body.getArgument(0).replaceAllUsesWith(plain.getInductionVar());
+    loop.erase();
+  }
+}
+
 namespace {
 struct UnrollArrayLoopsPass
     : tl::impl::UnrollArrayLoopsPassBase<UnrollArrayLoopsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      dropStages(kernel);
       unrollDecidingLoops(kernel);
       SerialLoops loops;
       forEachArray(kernel, [&](AllocOp array) {

@@ -140,4 +140,82 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // What becomes a number is not counted: 200 accesses, and eight operations that
+  // say where each is.
+  // CHECK-LABEL: gpu.func @numbers
+  // CHECK-NOT:     scf.for
+  // CHECK-COUNT-200: tl.store
+  // CHECK-NOT:     tl.store
+  gpu.func @numbers(%x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %c50 = arith.constant 50 : index
+    %a = tl.alloc : memref<400xf32, #gpu.address_space<private>>
+    scf.for %i = %c0 to %c4 step %c1 {
+      scf.for %j = %c0 to %c50 step %c1 {
+        %0 = arith.muli %i, %c50 : index
+        %1 = arith.addi %0, %j : index
+        %2 = arith.index_cast %1 : index to i32
+        %3 = arith.addi %2, %2 : i32
+        %4 = arith.index_cast %3 : i32 to index
+        %5 = arith.shrsi %4, %c1 : index
+        %6 = arith.addi %5, %1 : index
+        %7 = arith.subi %6, %5 : index
+        tl.store %x, %a[%7] : memref<400xf32, #gpu.address_space<private>>
+      }
+    }
+    gpu.return
+  }
+
+  // A pipelined loop over an array in which nothing could run ahead is one without
+  // stages, also where lanes give each other numbers.
+  // CHECK-LABEL: gpu.func @shuffles
+  // CHECK-NOT:     tl.pipelined
+  // CHECK:         scf.for
+  // CHECK-NOT:       scf.for
+  // CHECK-COUNT-100: tl.shuffle
+  // CHECK-NOT:       tl.shuffle
+  // CHECK:         gpu.return
+  gpu.func @shuffles(%x: i32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    %c100 = arith.constant 100 : index
+    %a = tl.alloc : memref<100xi32, #gpu.address_space<private>>
+    %f = tl.alloc : memref<32xi32, #tl.fragment>
+    %l = tl.alloc : memref<32xi32, #tl.fragment>
+    %g = tl.alloc : memref<32xi32, #tl.fragment>
+    %t = gpu.thread_id x
+    scf.for %i = %c0 to %c5 step %c1 {
+      tl.pipelined %j = %c0 to %c100 stages(1) {
+        %0 = tl.load %a[%j] : memref<100xi32, #gpu.address_space<private>>
+        tl.store %0, %f[%t] : memref<32xi32, #tl.fragment>
+        tl.store %x, %l[%t] : memref<32xi32, #tl.fragment>
+        tl.shuffle %f, %l to %g : memref<32xi32, #tl.fragment>, memref<32xi32, #tl.fragment>
+        %1 = tl.load %g[%t] : memref<32xi32, #tl.fragment>
+        tl.store %1, %a[%j] : memref<100xi32, #gpu.address_space<private>>
+      }
+    }
+    gpu.return
+  }
+
+  // One that reads a tensor stays, and one that holds no array.
+  // CHECK-LABEL: gpu.func @ahead
+  // CHECK-COUNT-2: tl.pipelined
+  gpu.func @ahead(%S: memref<?xf32>, %n: index, %x: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %s = tl.alloc : memref<4xf32, #gpu.address_space<workgroup>>
+    %a = tl.alloc : !array
+    tl.pipelined %j = %c0 to %c4 stages(2) {
+      %0 = tl.load %S[%j] : memref<?xf32>
+      tl.store %0, %a[%j] : !array
+    }
+    tl.pipelined %j = %c0 to %c4 stages(2) {
+      tl.store %x, %s[%j] : memref<4xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
 }

@@ -186,15 +186,17 @@ def UnrollArrayLoopsPass : Pass<"tl-unroll-array-loops", "::mlir::gpu::GPUModule
     An `scf.for` with constant bounds and at most 64 iterations, outside of
     `tl.parallel`, is replaced by them, one after the other, if its index is part
     of one of an array in private memory whose indices all are numbers then. Loops
-    with more than 1024 operations in all iterations stay as they are; of scalars
-    alone at most 256 iterations and 8192 operations are written out, if those of
-    the kernel are then no more than 16384. A loop of at most 16 iterations on
-    whose index the bounds of such loops depend is written out first.
+    with more than 1024 operations in all iterations, but for those that become
+    numbers, stay as they are; of scalars and `tl.shuffle` alone at most 256
+    iterations and 8192 operations are written out, if those of the kernel are then
+    no more than 16384. A loop of at most 16 iterations on whose index the bounds
+    of such loops depend is written out first. A `tl.pipelined` with such an array
+    that reads no tensor and holds nothing else becomes an `scf.for`.
 
     Requires nothing, and guarantees nothing: it is `tl-normalize-statements` that
     sees to where arrays lie.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def GuardArraysPass : Pass<"tl-guard-arrays", "::mlir::gpu::GPUModuleOp"> {
