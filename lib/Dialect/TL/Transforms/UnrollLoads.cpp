@@ -12,7 +12,16 @@
 // after the other, where the block has too few warps to do anything meanwhile.
 // Chains of several steps are executed in turns in the same way.
 //
-// Sound because it is a hint, `llvm.loop_annotation`, that changes no meaning.
+// A short loop with atomic operations on shared memory, as a histogram has, is
+// written out here, since no load passes those: first what the loads of all
+// steps need, and the loads, then the rest of each step.
+//
+// Sound because the annotation of other loops, `llvm.loop_annotation`, is a
+// hint that changes no meaning; and because what comes earlier in a loop that
+// is written out loads device memory, which nothing in the loop writes, and
+// nothing that it comes before waits, or orders what others write: accesses and
+// relaxed atomic operations of shared memory, in the order that they had. A
+// load stays in its branch, and its condition is of the values that it was of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +30,15 @@
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tl {
 #define GEN_PASS_DEF_UNROLLLOADSPASS
@@ -126,6 +138,112 @@ static int64_t countSteps(scf::ForOp loop, const Step &step, int64_t count) {
   return std::min(kMaxOpsOfChains / step.ops, kMaxSteps);
 }
 
+//===----------------------------------------------------------------------===//
+// Loops that change shared memory
+//===----------------------------------------------------------------------===//
+
+/// True if `op` computes, or uses shared memory and neither waits nor orders.
+static bool changesSharedMemory(Operation *op) {
+  auto atom = dyn_cast<AtomOp>(op);
+  if (!atom)
+    return isOfSharedMemory(op) || isMemoryEffectFree(op);
+  auto pointer = cast<LLVM::LLVMPointerType>(atom.getAddress().getType());
+  return pointer.getAddressSpace() == kSharedSpace &&
+         atom.getOrder() == MemoryOrder::Relaxed;
+}
+
+/// True if `op` and all ops in it, branches and their ends aside, are what
+/// `isPart` says.
+static bool isMadeOf(Operation *op,
+                     llvm::function_ref<bool(Operation *)> isPart) {
+  return !op->walk([&](Operation *inner) {
+              return isa<scf::IfOp, scf::YieldOp>(inner) || isPart(inner)
+                         ? WalkResult::advance()
+                         : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
+namespace {
+/// The ops of a step, in order: what loads, and what it takes for that, and
+/// what changes shared memory, and all that is made of this.
+struct Halves {
+  SmallVector<Operation *> loads, changes;
+  int64_t bits = 0, ops = 0;
+};
+} // namespace
+
+/// None if a step does anything else.
+static std::optional<Halves> cut(scf::ForOp loop) {
+  Halves halves;
+  llvm::SmallPtrSet<Operation *, 16> isChange;
+  auto computesOrLoads = [&](Operation *op) {
+    auto load = dyn_cast<LLVM::LoadOp>(op);
+    if (!load)
+      return isMemoryEffectFree(op);
+    if (!isPlainIn(kDeviceSpace, load) || !load.getType().isIntOrFloat())
+      return false;
+    halves.bits += load.getType().getIntOrFloatBitWidth();
+    return true;
+  };
+  auto usesChange = [&](Operation *op) {
+    return op
+        ->walk([&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(),
+                              [&](Value value) {
+                                return isChange.contains(value.getDefiningOp());
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    op.walk([&](Operation *) { ++halves.ops; });
+    if (!usesChange(&op) && isMadeOf(&op, computesOrLoads)) {
+      halves.loads.push_back(&op);
+      continue;
+    }
+    if (!isMadeOf(&op, changesSharedMemory))
+      return std::nullopt;
+    halves.changes.push_back(&op);
+    isChange.insert(&op);
+  }
+  if (halves.bits == 0 || halves.changes.empty())
+    return std::nullopt;
+  return halves;
+}
+
+/// Writes out `loop`, of so many steps, if it is short.
+static void loadFirst(scf::ForOp loop, int64_t lower, int64_t step,
+                      int64_t count) {
+  if (!loop.getInitArgs().empty() || count > kMaxSteps)
+    return;
+  std::optional<Halves> halves = cut(loop);
+  if (!halves || halves->bits * count > kBitsUnderWay ||
+      halves->ops * count > kMaxOps)
+    return;
+  OpBuilder builder(loop);
+  SmallVector<IRMapping> steps(count);
+  for (auto [number, values] : llvm::enumerate(steps)) {
+    values.map(loop.getInductionVar(),
+               arith::ConstantOp::create(
+                   builder, loop.getLoc(),
+                   builder.getIntegerAttr(loop.getInductionVar().getType(),
+                                          lower + static_cast<int64_t>(number) *
+                                                      step)));
+    for (Operation *op : halves->loads)
+      builder.clone(*op, values);
+  }
+  for (IRMapping &values : steps)
+    for (Operation *op : halves->changes)
+      builder.clone(*op, values);
+  loop.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Hints
+//===----------------------------------------------------------------------===//
+
 static void askFor(int64_t steps, scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   auto count = IntegerAttr::get(IntegerType::get(context, 32), steps);
@@ -143,11 +261,13 @@ static void unroll(scf::ForOp loop) {
                          step = getConstantIntValue(loop.getStep());
   if (!lower || !upper || !step || *step <= 0 || *upper <= *lower)
     return;
+  int64_t count = (*upper - *lower + *step - 1) / *step;
   std::optional<Step> measured = measure(loop);
   bool isMarked = loop->hasAttr("llvm.loop_annotation");
+  if (!measured && !isMarked)
+    loadFirst(loop, *lower, *step, count);
   if (!measured || (isMarked && measured->bits != 0))
     return;
-  int64_t count = (*upper - *lower + *step - 1) / *step;
   int64_t steps = countSteps(loop, *measured, count);
   while (steps > 1 && count % steps != 0)
     --steps;
@@ -158,7 +278,9 @@ static void unroll(scf::ForOp loop) {
 namespace {
 struct UnrollLoadsPass : tl::impl::UnrollLoadsPassBase<UnrollLoadsPass> {
   void runOnOperation() override {
-    getOperation().walk([](scf::ForOp loop) { unroll(loop); });
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    llvm::for_each(loops, unroll);
   }
 };
 } // namespace

@@ -241,4 +241,78 @@ gpu.module @sums {
     }
     gpu.return
   }
+
+  // What loads comes before all changes of shared memory, in its branch.
+  // CHECK-LABEL: gpu.func @counted
+  // CHECK-SAME:      (%[[A:[^:]+]]: !llvm.ptr<1>, %[[S:[^:]+]]: !llvm.ptr<3>
+  gpu.func @counted(%A: !llvm.ptr<1>, %S: !llvm.ptr<3>, %n: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %none = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    // CHECK:         %[[FIRST:.+]] = scf.if
+    // CHECK:           llvm.load %{{.+}} : !llvm.ptr<1> -> i32
+    // CHECK:         %[[AT_FIRST:.+]] = llvm.getelementptr %[[S]][%[[FIRST]]]
+    // CHECK:         %[[SECOND:.+]] = scf.if
+    // CHECK:           llvm.load %{{.+}} : !llvm.ptr<1> -> i32
+    // CHECK:         %[[AT_SECOND:.+]] = llvm.getelementptr %[[S]][%[[SECOND]]]
+    // CHECK:         scf.if
+    // CHECK:           tl.atom add %[[AT_FIRST]],
+    // CHECK:         scf.if
+    // CHECK:           tl.atom add %[[AT_SECOND]],
+    // CHECK-NOT:     scf.for
+    scf.for %k = %c0 to %c2 step %c1 {
+      %number = arith.index_cast %k : index to i32
+      %exists = arith.cmpi slt, %number, %n : i32
+      %x = scf.if %exists -> i32 {
+        %from = llvm.getelementptr %A[%number] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+        %loaded = llvm.load %from : !llvm.ptr<1> -> i32
+        scf.yield %loaded : i32
+      } else {
+        scf.yield %none : i32
+      }
+      %at = llvm.getelementptr %S[%x] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      scf.if %exists {
+        %old = tl.atom add %at, %one : <3>, i32
+      }
+    }
+    gpu.return
+  }
+
+  // A barrier, an order, a change of device memory, one that the next load
+  // needs, and more steps than eight.
+  // CHECK-LABEL: gpu.func @in_order
+  // CHECK-COUNT-5: scf.for
+  gpu.func @in_order(%A: !llvm.ptr<1>, %S: !llvm.ptr<3>, %one: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c9 = arith.constant 9 : index
+    scf.for %k = %c0 to %c2 step %c1 {
+      gpu.barrier
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      llvm.store %x, %S : i32, !llvm.ptr<3>
+    }
+    scf.for %k = %c0 to %c2 step %c1 {
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      %old = tl.atom add %S, %x order(acquire) : <3>, i32
+    }
+    scf.for %k = %c0 to %c2 step %c1 {
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      llvm.store %one, %A : i32, !llvm.ptr<1>
+      %old = tl.atom add %S, %x : <3>, i32
+    }
+    scf.for %k = %c0 to %c2 step %c1 {
+      %old = tl.atom add %S, %one : <3>, i32
+      %at = llvm.getelementptr %A[%old] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+      %x = llvm.load %at : !llvm.ptr<1> -> i32
+      llvm.store %x, %S : i32, !llvm.ptr<3>
+    }
+    scf.for %k = %c0 to %c9 step %c1 {
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      llvm.store %x, %S : i32, !llvm.ptr<3>
+    }
+    gpu.return
+  }
 }

@@ -718,6 +718,10 @@ def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
     most, if they divide the number. So does one that computes for long what it stores to
     device memory, where the block has at most four warps and no loop is around it,
     whatever its annotation was. Loops that load keep theirs.
+
+    A loop of eight steps at most that loads from device memory, and does relaxed
+    atomic operations on shared memory by that, is written out: the loads of all
+    steps come first.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
