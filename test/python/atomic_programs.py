@@ -80,6 +80,50 @@ def counts_in_turns(x, h, m):
 
 
 @T.prim_func
+def chosen_in_turns(
+    X: T.Tensor((4096,), "int32"),
+    Places: T.Tensor((4, 1024), "int32"),
+    Sums: T.Tensor((4, 3), "int32"),
+):
+    """Each thread reads neighbours one after the other, and says by what it reads where something goes."""
+    with T.Kernel(4, threads=64) as b:
+        t = T.get_thread_binding()
+        count = T.alloc_shared((1,), "int32")
+        sums = T.alloc_shared((2,), "int32")
+        last = T.alloc_var("int32")
+        T.clear(count)
+        T.clear(sums)
+        last = 0
+        for k in T.serial(4):
+            for j in T.serial(4):
+                at = k * 256 + t * 4 + j
+                if at >= 5 and X[b * 1024 + at] % 3 != 0:
+                    place = T.atomic_add(count[0], 1, return_prev=True)
+                    Places[b, place] = 1
+                    T.atomic_add(sums[0], X[b * 1024 + at])
+                elif at >= 5:
+                    last = X[b * 1024 + at]
+                    T.atomic_add(sums[1], at)
+        T.atomic_add(Sums[b, 0], sums[0])
+        T.atomic_add(Sums[b, 1], sums[1])
+        T.atomic_add(Sums[b, 2], last)
+
+
+def chooses_in_turns(x, places, sums):
+    for b, part in enumerate(x.reshape(4, 1024)):
+        at = np.arange(1024)
+        chosen = (at >= 5) & (part % 3 != 0)
+        others = (at >= 5) & (part % 3 == 0)
+        places[b, : chosen.sum()] = 1
+        sums[b, :2] += [part[chosen].sum(), at[others].sum()]
+        # What each thread has read last.
+        for t in range(64):
+            own = (at // 4 % 64 == t) & others
+            sums[b, 2] += part[own][-1] if own.any() else 0
+    return x, places, sums
+
+
+@T.prim_func
 def split_k(A: T.Tensor((128, 512), "float16"), B: T.Tensor((512, 128), "float16"), C: T.Tensor((128, 128), "float32")):
     with T.Kernel(2, 2, 4, threads=128) as (bx, by, bk):
         As = T.alloc_shared((64, 32), "float16")
@@ -486,6 +530,11 @@ def zeros(*arrays):
 
 
 CASES = {
+    "chosen_in_turns": Case(
+        chosen_in_turns,
+        lambda r: [integers(r, 0, 100, 4096), *zeros(((4, 1024), "int32"), ((4, 3), "int32"))],
+        chooses_in_turns,
+    ),
     "counted_in_turns": Case(
         counted_in_turns,
         lambda r: [integers(r, 0, 16, 4096), *zeros((16, "int32"), (16, "int32"))],

@@ -12,16 +12,23 @@
 // after the other, where the block has too few warps to do anything meanwhile.
 // Chains of several steps are executed in turns in the same way.
 //
-// A short loop with atomic operations on shared memory, as a histogram has, is
-// written out here, since no load passes those: first what the loads of all
-// steps need, and the loads, then the rest of each step.
+// A short loop with atomic operations on shared memory, as a histogram has, or
+// with barriers is written out here, since LLVM has no load pass those: first
+// what the loads of all steps need, and the loads, then the rest of each step.
 //
 // Sound because the annotation of other loops, `llvm.loop_annotation`, is a
-// hint that changes no meaning; and because what comes earlier in a loop that
-// is written out loads device memory, which nothing in the loop writes, and
-// nothing that it comes before waits, or orders what others write: accesses and
-// relaxed atomic operations of shared memory, in the order that they had. A
-// load stays in its branch, and its condition is of the values that it was of.
+// hint that changes no meaning; and because of a loop that is written out
+// - loads of device memory come before accesses and relaxed atomic operations
+//   of shared memory, which write none, wait for nothing and order nothing that
+//   others write;
+// - or, before barriers and stores to device memory as well, loads of an
+//   argument that the kernel nowhere writes, which is no memory of those that
+//   it writes (docs/language/semantics.md, M5): what they find is the same in
+//   all of a kernel that acquires nothing. A kernel with a write of which it is
+//   not known where it goes, or an op of which it is not known what it does,
+//   has no such argument.
+// The rest has the order that it had. A load stays in its branch, and its
+// condition is of the values that it was of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +61,12 @@ static constexpr int64_t kBitsUnderWay = 8 * 128;
 static constexpr int64_t kMaxSteps = 8, kMaxOps = 512;
 /// A loop that is all written out leaves no counter and no branch.
 static constexpr int64_t kMaxOpsOfAll = 1024;
+
+static int64_t getBits(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() *
+         (vector ? vector.getNumElements() : 1);
+}
 
 /// True if `access` is of memory in `space`, and a compiler may move it.
 template <typename OpTy>
@@ -101,10 +114,7 @@ static std::optional<Step> measure(scf::ForOp loop) {
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
       if (!isPlainIn(kDeviceSpace, load))
         return WalkResult::interrupt();
-      Type type = load.getResult().getType();
-      auto vector = dyn_cast<VectorType>(type);
-      step.bits += getElementTypeOrSelf(type).getIntOrFloatBitWidth() *
-                   (vector ? vector.getNumElements() : 1);
+      step.bits += getBits(load.getType());
       return WalkResult::advance();
     }
     if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
@@ -139,17 +149,86 @@ static int64_t countSteps(scf::ForOp loop, const Step &step, int64_t count) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loops that change shared memory
+// Loops that no load passes
 //===----------------------------------------------------------------------===//
 
-/// True if `op` computes, or uses shared memory and neither waits nor orders.
-static bool changesSharedMemory(Operation *op) {
-  auto atom = dyn_cast<AtomOp>(op);
-  if (!atom)
-    return isOfSharedMemory(op) || isMemoryEffectFree(op);
-  auto pointer = cast<LLVM::LLVMPointerType>(atom.getAddress().getType());
-  return pointer.getAddressSpace() == kSharedSpace &&
-         atom.getOrder() == MemoryOrder::Relaxed;
+namespace {
+/// What a kernel does to tensors.
+class Tensors {
+public:
+  explicit Tensors(gpu::GPUFuncOp kernel) : entry(&kernel.getBody().front()) {
+    kernel.walk([&](Operation *op) {
+      if (auto store = dyn_cast<LLVM::StoreOp>(op))
+        addWrite(store.getAddr());
+      else if (auto atom = dyn_cast<AtomOp>(op);
+               atom && atom.getOrder() == MemoryOrder::Relaxed)
+        addWrite(atom.getAddress());
+      else if (!isa<gpu::BarrierOp, LLVM::AllocaOp, LLVM::LoadOp>(op) &&
+               op->getNumRegions() == 0 &&
+               !op->hasTrait<OpTrait::IsTerminator>())
+        areKnown &= isMemoryEffectFree(op);
+    });
+  }
+
+  /// True if what `load` reads is the same in all of the kernel: an argument
+  /// that nothing in it writes.
+  bool isOnlyRead(LLVM::LoadOp load) const {
+    Value tensor = getBase(load.getAddr());
+    return areKnown && isArgument(tensor) && !written.contains(tensor);
+  }
+
+private:
+  static Value getBase(Value pointer) {
+    while (auto element = pointer.getDefiningOp<LLVM::GEPOp>())
+      pointer = element.getBase();
+    return pointer;
+  }
+
+  bool isArgument(Value pointer) const {
+    auto argument = dyn_cast<BlockArgument>(pointer);
+    return argument && argument.getOwner() == entry;
+  }
+
+  void addWrite(Value pointer) {
+    auto type = cast<LLVM::LLVMPointerType>(pointer.getType());
+    Value base = getBase(pointer);
+    if (type.getAddressSpace() == kSharedSpace ||
+        base.getDefiningOp<LLVM::AllocaOp>())
+      return;
+    areKnown &= isArgument(base);
+    written.insert(base);
+  }
+
+  Block *entry;
+  bool areKnown = true;
+  llvm::SmallPtrSet<Value, 4> written;
+};
+
+/// The ops of a step, in order: what loads, and what it takes for that, and
+/// the rest.
+struct Halves {
+  SmallVector<Operation *> loads, rest;
+  int64_t bits = 0, ops = 0;
+};
+
+/// Which loads come before what.
+enum class Passing {
+  SharedMemory, ///< all of device memory before what uses shared memory
+  Barriers,     ///< those of what is only read before anything
+};
+} // namespace
+
+/// True if loads may come before `op`.
+static bool isPassed(Operation *op, Passing passing) {
+  if (auto atom = dyn_cast<AtomOp>(op)) {
+    auto pointer = cast<LLVM::LLVMPointerType>(atom.getAddress().getType());
+    return atom.getOrder() == MemoryOrder::Relaxed &&
+           (passing == Passing::Barriers ||
+            pointer.getAddressSpace() == kSharedSpace);
+  }
+  return isOfSharedMemory(op) || isMemoryEffectFree(op) ||
+         (passing == Passing::Barriers &&
+          isa<gpu::BarrierOp, LLVM::LoadOp, LLVM::StoreOp>(op));
 }
 
 /// True if `op` and all ops in it, branches and their ends aside, are what
@@ -163,35 +242,25 @@ static bool isMadeOf(Operation *op,
             }).wasInterrupted();
 }
 
-namespace {
-/// The ops of a step, in order: what loads, and what it takes for that, and
-/// what changes shared memory, and all that is made of this.
-struct Halves {
-  SmallVector<Operation *> loads, changes;
-  int64_t bits = 0, ops = 0;
-};
-} // namespace
-
-/// None if a step does anything else.
-static std::optional<Halves> cut(scf::ForOp loop) {
+/// None if a step does what its loads do not pass, or nothing else.
+static std::optional<Halves> cut(scf::ForOp loop, const Tensors &tensors,
+                                 Passing passing) {
   Halves halves;
-  llvm::SmallPtrSet<Operation *, 16> isChange;
+  llvm::SmallPtrSet<Value, 16> ofRest(llvm::from_range,
+                                      loop.getRegionIterArgs());
   auto computesOrLoads = [&](Operation *op) {
     auto load = dyn_cast<LLVM::LoadOp>(op);
-    if (!load)
-      return isMemoryEffectFree(op);
-    if (!isPlainIn(kDeviceSpace, load) || !load.getType().isIntOrFloat())
-      return false;
-    halves.bits += load.getType().getIntOrFloatBitWidth();
-    return true;
+    return load ? isPlainIn(kDeviceSpace, load) &&
+                      (passing == Passing::SharedMemory ||
+                       tensors.isOnlyRead(load))
+                : isMemoryEffectFree(op);
   };
-  auto usesChange = [&](Operation *op) {
+  auto usesRest = [&](Operation *op) {
     return op
         ->walk([&](Operation *inner) {
-          return llvm::any_of(inner->getOperands(),
-                              [&](Value value) {
-                                return isChange.contains(value.getDefiningOp());
-                              })
+          return llvm::any_of(
+                     inner->getOperands(),
+                     [&](Value value) { return ofRest.contains(value); })
                      ? WalkResult::interrupt()
                      : WalkResult::advance();
         })
@@ -199,29 +268,25 @@ static std::optional<Halves> cut(scf::ForOp loop) {
   };
   for (Operation &op : loop.getBody()->without_terminator()) {
     op.walk([&](Operation *) { ++halves.ops; });
-    if (!usesChange(&op) && isMadeOf(&op, computesOrLoads)) {
+    if (!usesRest(&op) && isMadeOf(&op, computesOrLoads)) {
       halves.loads.push_back(&op);
+      op.walk(
+          [&](LLVM::LoadOp load) { halves.bits += getBits(load.getType()); });
       continue;
     }
-    if (!isMadeOf(&op, changesSharedMemory))
+    if (!isMadeOf(&op, [&](Operation *op) { return isPassed(op, passing); }))
       return std::nullopt;
-    halves.changes.push_back(&op);
-    isChange.insert(&op);
+    halves.rest.push_back(&op);
+    ofRest.insert_range(op.getResults());
   }
-  if (halves.bits == 0 || halves.changes.empty())
+  if (halves.bits == 0 || halves.rest.empty())
     return std::nullopt;
   return halves;
 }
 
-/// Writes out `loop`, of so many steps, if it is short.
-static void loadFirst(scf::ForOp loop, int64_t lower, int64_t step,
-                      int64_t count) {
-  if (!loop.getInitArgs().empty() || count > kMaxSteps)
-    return;
-  std::optional<Halves> halves = cut(loop);
-  if (!halves || halves->bits * count > kBitsUnderWay ||
-      halves->ops * count > kMaxOps)
-    return;
+/// Writes out `loop`, of so many steps, the loads of all before the rest.
+static void writeOut(scf::ForOp loop, int64_t lower, int64_t step,
+                     int64_t count, const Halves &halves) {
   OpBuilder builder(loop);
   SmallVector<IRMapping> steps(count);
   for (auto [number, values] : llvm::enumerate(steps)) {
@@ -231,13 +296,33 @@ static void loadFirst(scf::ForOp loop, int64_t lower, int64_t step,
                    builder.getIntegerAttr(loop.getInductionVar().getType(),
                                           lower + static_cast<int64_t>(number) *
                                                       step)));
-    for (Operation *op : halves->loads)
+    for (Operation *op : halves.loads)
       builder.clone(*op, values);
   }
-  for (IRMapping &values : steps)
-    for (Operation *op : halves->changes)
+  SmallVector<Value> carried(loop.getInitArgs());
+  for (IRMapping &values : steps) {
+    values.map(loop.getRegionIterArgs(), carried);
+    for (Operation *op : halves.rest)
       builder.clone(*op, values);
+    for (auto [value, yielded] : llvm::zip(carried, loop.getYieldedValues()))
+      value = values.lookupOrDefault(yielded);
+  }
+  loop.replaceAllUsesWith(carried);
   loop.erase();
+}
+
+/// Writes out `loop`, of so many steps, if it is short.
+static void loadFirst(scf::ForOp loop, int64_t lower, int64_t step,
+                      int64_t count, const Tensors &tensors) {
+  if (count > kMaxSteps)
+    return;
+  for (Passing passing : {Passing::SharedMemory, Passing::Barriers}) {
+    std::optional<Halves> halves = cut(loop, tensors, passing);
+    if (!halves || halves->bits * count > kBitsUnderWay ||
+        halves->ops * count > kMaxOpsOfAll)
+      continue;
+    return writeOut(loop, lower, step, count, *halves);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,7 +340,7 @@ static void askFor(int64_t steps, scf::ForOp loop) {
                                               {}, {}));
 }
 
-static void unroll(scf::ForOp loop) {
+static void unroll(scf::ForOp loop, const Tensors &tensors) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
                          upper = getConstantIntValue(loop.getUpperBound()),
                          step = getConstantIntValue(loop.getStep());
@@ -265,7 +350,7 @@ static void unroll(scf::ForOp loop) {
   std::optional<Step> measured = measure(loop);
   bool isMarked = loop->hasAttr("llvm.loop_annotation");
   if (!measured && !isMarked)
-    loadFirst(loop, *lower, *step, count);
+    loadFirst(loop, *lower, *step, count, tensors);
   if (!measured || (isMarked && measured->bits != 0))
     return;
   int64_t steps = countSteps(loop, *measured, count);
@@ -278,9 +363,13 @@ static void unroll(scf::ForOp loop) {
 namespace {
 struct UnrollLoadsPass : tl::impl::UnrollLoadsPassBase<UnrollLoadsPass> {
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    llvm::for_each(loops, unroll);
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      Tensors tensors(kernel);
+      SmallVector<scf::ForOp> loops;
+      kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+      for (scf::ForOp loop : loops)
+        unroll(loop, tensors);
+    }
   }
 };
 } // namespace

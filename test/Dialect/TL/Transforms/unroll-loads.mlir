@@ -315,4 +315,86 @@ gpu.module @sums {
     }
     gpu.return
   }
+
+  // What the kernel only reads it loads before barriers, too, and before what it
+  // writes. Carried values go from step to step.
+  // CHECK-LABEL: gpu.func @only_read
+  // CHECK-SAME:      (%[[A:[^:]+]]: !llvm.ptr<1>, %[[B:[^:]+]]: !llvm.ptr<1>
+  gpu.func @only_read(%A: !llvm.ptr<1>, %B: !llvm.ptr<1>, %S: !llvm.ptr<3>, %first: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    // CHECK:         %[[X0:.+]] = llvm.load %{{.+}} : !llvm.ptr<1> -> i32
+    // CHECK:         %[[X1:.+]] = llvm.load %{{.+}} : !llvm.ptr<1> -> i32
+    // CHECK:         gpu.barrier
+    // CHECK-NEXT:    %[[OLD0:.+]] = tl.atom add %{{.+}}, %[[X0]]
+    // CHECK-NEXT:    %[[SUM0:.+]] = arith.addi %[[OLD0]], %{{.+}} : i32
+    // CHECK-NEXT:    llvm.store %[[SUM0]], %[[B]]
+    // CHECK-NEXT:    gpu.barrier
+    // CHECK-NEXT:    %[[OLD1:.+]] = tl.atom add %{{.+}}, %[[X1]]
+    // CHECK-NEXT:    %[[SUM1:.+]] = arith.addi %[[OLD1]], %[[SUM0]] : i32
+    // CHECK-NEXT:    llvm.store %[[SUM1]], %[[B]]
+    // CHECK-NEXT:    llvm.store %[[SUM1]], %{{.+}} : i32, !llvm.ptr<3>
+    %last = scf.for %k = %c0 to %c2 step %c1 iter_args(%sum = %first) -> i32 {
+      gpu.barrier
+      %number = arith.index_cast %k : index to i32
+      %from = llvm.getelementptr %A[%number] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+      %x = llvm.load %from : !llvm.ptr<1> -> i32
+      %old = tl.atom add %S, %x : <3>, i32
+      %next = arith.addi %old, %sum : i32
+      llvm.store %next, %B : i32, !llvm.ptr<1>
+      scf.yield %next : i32
+    }
+    llvm.store %last, %S : i32, !llvm.ptr<3>
+    gpu.return
+  }
+
+  // Not if the kernel writes there, or who knows where, or acquires what others
+  // have written.
+  // CHECK-LABEL: gpu.func @written_behind
+  // CHECK:         scf.for
+  gpu.func @written_behind(%A: !llvm.ptr<1>, %S: !llvm.ptr<3>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    scf.for %k = %c0 to %c2 step %c1 {
+      gpu.barrier
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      %old = tl.atom add %S, %x : <3>, i32
+    }
+    %at = llvm.getelementptr %A[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
+    %zero = arith.constant 0 : i32
+    llvm.store %zero, %at : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @written_somewhere
+  // CHECK:         scf.for
+  gpu.func @written_somewhere(%A: !llvm.ptr<1>, %S: !llvm.ptr<3>, %where: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %B = llvm.inttoptr %where : i64 to !llvm.ptr<1>
+    scf.for %k = %c0 to %c2 step %c1 {
+      gpu.barrier
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      llvm.store %x, %B : i32, !llvm.ptr<1>
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @acquired
+  // CHECK:         scf.for
+  gpu.func @acquired(%A: !llvm.ptr<1>, %B: !llvm.ptr<1>, %S: !llvm.ptr<3>, %one: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %flag = tl.atom add %B, %one order(acquire) : <1>, i32
+    scf.for %k = %c0 to %c2 step %c1 {
+      gpu.barrier
+      %x = llvm.load %A : !llvm.ptr<1> -> i32
+      %old = tl.atom add %S, %x : <3>, i32
+    }
+    gpu.return
+  }
 }
