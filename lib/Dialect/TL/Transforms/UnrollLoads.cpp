@@ -10,7 +10,9 @@
 //
 // A loop that computes what it stores, each step alone, waits for one operation
 // after the other, where the block has too few warps to do anything meanwhile.
-// Chains of several steps are executed in turns in the same way.
+// Chains of several steps are executed in turns in the same way. If nothing but
+// the index tells a step from another, all are written out, and what they store
+// is computed when the kernel is compiled.
 //
 // A short loop with atomic operations on shared memory, as a histogram has, or
 // with barriers is written out here, since LLVM has no load pass those: first
@@ -34,6 +36,7 @@
 
 #include "ScalarAccesses.h"
 
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
 #include "tl/Dialect/TL/IR/TL.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
@@ -42,9 +45,11 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace tl {
@@ -90,6 +95,9 @@ static bool isOfSharedMemory(Operation *op) {
 /// each of the four parts of a multiprocessor.
 static constexpr int64_t kMinOpsOfChain = 32, kMaxOpsOfChains = 1280;
 static constexpr int64_t kFewThreads = 128;
+/// Ops of all steps if what they store are numbers then: compilers compute
+/// them.
+static constexpr int64_t kMaxOpsOfNumbers = 8192;
 
 namespace {
 /// What a step does.
@@ -129,6 +137,42 @@ static std::optional<Step> measure(scf::ForOp loop) {
   return result.wasInterrupted() ? std::nullopt : std::optional(step);
 }
 
+/// True if `value` is a number once `loop` is written out.
+static bool becomesNumber(Value value, scf::ForOp loop) {
+  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+  SetVector<Value> parts;
+  parts.insert(value);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == loop.getInductionVar())
+      continue;
+    Operation *op = parts[i].getDefiningOp();
+    bool isOnly = false;
+    if (auto block = dyn_cast_or_null<gpu::BlockIdOp>(op))
+      isOnly = getGridLimit(kernel, block.getDimension()) == 1;
+    else if (auto thread = dyn_cast_or_null<gpu::ThreadIdOp>(op))
+      isOnly = getBlockExtent(kernel, thread.getDimension()) == 1;
+    if (isOnly)
+      continue;
+    if (!op ||
+        !isa<arith::ArithDialect, vector::VectorDialect>(op->getDialect()) ||
+        !isMemoryEffectFree(op))
+      return false;
+    parts.insert_range(op->getOperands());
+  }
+  return true;
+}
+
+/// True if all that a step stores are numbers once `loop` is written out.
+static bool storesNumbers(scf::ForOp loop) {
+  return !loop.getBody()
+              ->walk([&](LLVM::StoreOp store) {
+                return becomesNumber(store.getValue(), loop)
+                           ? WalkResult::advance()
+                           : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 /// How many steps of `loop` are to be under way at most.
 static int64_t countSteps(scf::ForOp loop, const Step &step, int64_t count) {
   bool isShort = count <= kMaxSteps && count * step.ops <= kMaxOpsOfAll;
@@ -145,6 +189,8 @@ static int64_t countSteps(scf::ForOp loop, const Step &step, int64_t count) {
       step.ops < kMinOpsOfChain || !kernel || !kernel.getKnownBlockSize() ||
       getNumThreads(kernel) > kFewThreads)
     return 1;
+  if (count * step.ops <= kMaxOpsOfNumbers && storesNumbers(loop))
+    return count;
   return std::min(kMaxOpsOfChains / step.ops, kMaxSteps);
 }
 

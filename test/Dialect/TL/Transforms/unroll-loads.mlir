@@ -7,6 +7,8 @@
 // CHECK-DAG: #[[EIGHT_STEPS:.+]] = #llvm.loop_annotation<unroll = #[[EIGHT]]>
 // CHECK-DAG: #[[THREE:.+]] = #llvm.loop_unroll<count = 3 : i32>
 // CHECK-DAG: #[[THREE_STEPS:.+]] = #llvm.loop_annotation<unroll = #[[THREE]]>
+// CHECK-DAG: #[[SIXTEEN:.+]] = #llvm.loop_unroll<count = 16 : i32>
+// CHECK-DAG: #[[SIXTEEN_STEPS:.+]] = #llvm.loop_annotation<unroll = #[[SIXTEEN]]>
 #rolled = #llvm.loop_annotation<unroll = <disable = true>>
 
 // CHECK-LABEL: gpu.func @sums
@@ -80,7 +82,7 @@ gpu.module @sums {
     // CHECK: scf.for
     // CHECK: {llvm.loop_annotation = #[[EIGHT_STEPS]]}
     scf.for %k = %c0 to %c16 step %c1 {
-      %x1 = arith.muli %k, %k : index
+      %x1 = arith.muli %n, %k : index
       %x2 = arith.muli %x1, %k : index
       %x3 = arith.muli %x2, %k : index
       %x4 = arith.muli %x3, %k : index
@@ -120,7 +122,7 @@ gpu.module @sums {
     // CHECK-NOT: #[[EIGHT_STEPS]]}
     scf.for %i = %c0 to %n step %c1 {
       scf.for %k = %c0 to %c16 step %c1 {
-      %x1 = arith.muli %k, %k : index
+      %x1 = arith.muli %n, %k : index
       %x2 = arith.muli %x1, %k : index
       %x3 = arith.muli %x2, %k : index
       %x4 = arith.muli %x3, %k : index
@@ -192,6 +194,102 @@ gpu.module @sums {
       %y = arith.index_cast %x32 : index to i32
       llvm.store %y, %A : i32, !llvm.ptr<1>
       scf.yield %x32 : index
+    }
+    gpu.return
+  }
+
+  // All steps if what they store are numbers then: of the index, and of the only
+  // block that there is.
+  // CHECK-LABEL: gpu.func @numbers
+  // CHECK: #[[SIXTEEN_STEPS]]}
+  gpu.func @numbers(%A: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.grid_limit = array<i64: 1, 8, 8>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %only = gpu.block_id x
+    scf.for %k = %c0 to %c16 step %c1 {
+      %x1 = arith.muli %only, %k : index
+      %x2 = arith.muli %x1, %k : index
+      %x3 = arith.muli %x2, %k : index
+      %x4 = arith.muli %x3, %k : index
+      %x5 = arith.muli %x4, %k : index
+      %x6 = arith.muli %x5, %k : index
+      %x7 = arith.muli %x6, %k : index
+      %x8 = arith.muli %x7, %k : index
+      %x9 = arith.muli %x8, %k : index
+      %x10 = arith.muli %x9, %k : index
+      %x11 = arith.muli %x10, %k : index
+      %x12 = arith.muli %x11, %k : index
+      %x13 = arith.muli %x12, %k : index
+      %x14 = arith.muli %x13, %k : index
+      %x15 = arith.muli %x14, %k : index
+      %x16 = arith.muli %x15, %k : index
+      %x17 = arith.muli %x16, %k : index
+      %x18 = arith.muli %x17, %k : index
+      %x19 = arith.muli %x18, %k : index
+      %x20 = arith.muli %x19, %k : index
+      %x21 = arith.muli %x20, %k : index
+      %x22 = arith.muli %x21, %k : index
+      %x23 = arith.muli %x22, %k : index
+      %x24 = arith.muli %x23, %k : index
+      %x25 = arith.muli %x24, %k : index
+      %x26 = arith.muli %x25, %k : index
+      %x27 = arith.muli %x26, %k : index
+      %x28 = arith.muli %x27, %k : index
+      %x29 = arith.muli %x28, %k : index
+      %x30 = arith.muli %x29, %k : index
+      %x31 = arith.muli %x30, %k : index
+      %x32 = arith.muli %x31, %k : index
+      %y = arith.index_cast %x32 : index to i32
+      %at = llvm.getelementptr %A[%y] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+      llvm.store %y, %at : i32, !llvm.ptr<1>
+    }
+    gpu.return
+  }
+
+  // Not of one of several.
+  // CHECK-LABEL: gpu.func @no_numbers
+  // CHECK: #[[EIGHT_STEPS]]}
+  gpu.func @no_numbers(%A: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tl.grid_limit = array<i64: 1, 8, 8>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %one_of = gpu.block_id y
+    scf.for %k = %c0 to %c16 step %c1 {
+      %x1 = arith.muli %one_of, %k : index
+      %x2 = arith.muli %x1, %k : index
+      %x3 = arith.muli %x2, %k : index
+      %x4 = arith.muli %x3, %k : index
+      %x5 = arith.muli %x4, %k : index
+      %x6 = arith.muli %x5, %k : index
+      %x7 = arith.muli %x6, %k : index
+      %x8 = arith.muli %x7, %k : index
+      %x9 = arith.muli %x8, %k : index
+      %x10 = arith.muli %x9, %k : index
+      %x11 = arith.muli %x10, %k : index
+      %x12 = arith.muli %x11, %k : index
+      %x13 = arith.muli %x12, %k : index
+      %x14 = arith.muli %x13, %k : index
+      %x15 = arith.muli %x14, %k : index
+      %x16 = arith.muli %x15, %k : index
+      %x17 = arith.muli %x16, %k : index
+      %x18 = arith.muli %x17, %k : index
+      %x19 = arith.muli %x18, %k : index
+      %x20 = arith.muli %x19, %k : index
+      %x21 = arith.muli %x20, %k : index
+      %x22 = arith.muli %x21, %k : index
+      %x23 = arith.muli %x22, %k : index
+      %x24 = arith.muli %x23, %k : index
+      %x25 = arith.muli %x24, %k : index
+      %x26 = arith.muli %x25, %k : index
+      %x27 = arith.muli %x26, %k : index
+      %x28 = arith.muli %x27, %k : index
+      %x29 = arith.muli %x28, %k : index
+      %x30 = arith.muli %x29, %k : index
+      %x31 = arith.muli %x30, %k : index
+      %x32 = arith.muli %x31, %k : index
+      %y = arith.index_cast %x32 : index to i32
+      llvm.store %y, %A : i32, !llvm.ptr<1>
     }
     gpu.return
   }

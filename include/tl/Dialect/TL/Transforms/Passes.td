@@ -717,7 +717,8 @@ def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
     so many steps one after the other as have 128 bytes of loads between them, eight at
     most, if they divide the number. So does one that computes for long what it stores to
     device memory, where the block has at most four warps and no loop is around it,
-    whatever its annotation was. Loops that load keep theirs.
+    whatever its annotation was: all steps if what they store are numbers then. Loops
+    that load keep theirs.
 
     A loop of eight steps at most that loads from device memory, and does relaxed
     atomic operations on shared memory by that, is written out: the loads of all
