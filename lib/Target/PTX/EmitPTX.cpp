@@ -26,6 +26,7 @@
 #include "tl/Target/PTX/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/IR/ConstantFolder.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -324,6 +325,57 @@ static void chooseBFloat16OfTruth(llvm::Module &module) {
   }
 }
 
+/// The numbers that `value`, floats of 16 bits, is rounded from, if it is so
+/// for nobody else; of constants those that are equal to them. Null for others.
+/// A NaN would change its bits when it is rounded again.
+static llvm::Value *getUnrounded(llvm::Value *value, llvm::Type *wide) {
+  if (auto *rounding = dyn_cast<llvm::FPTruncInst>(value))
+    return rounding->hasOneUse() && rounding->getSrcTy() == wide
+               ? rounding->getOperand(0)
+               : nullptr;
+  auto *constant = dyn_cast<llvm::Constant>(value);
+  if (!constant ||
+      !llvm::PatternMatch::match(constant, llvm::PatternMatch::m_NonNaN()))
+    return nullptr;
+  return llvm::ConstantFolder().FoldCast(llvm::Instruction::FPExt, constant,
+                                         wide);
+}
+
+/// Rounds floats to 16 bits behind a selection instead of before it, as the
+/// program did: LLVM moves a rounding to where the other side is a constant.
+/// Two that are rounded together are one instruction (`F2FP.BF16.PACK_AB`),
+/// where single ones are slow (`F2F.BF16.F32`), and selections of 16 bits are
+/// three instructions each (AssemblerFaults.cpp).
+///
+/// Sound because a lane of the result is a rounding of the lane that is chosen:
+/// that of `x`, or that of a constant, which is the constant.
+static void roundBehindSelections(llvm::Module &module) {
+  SmallVector<llvm::SelectInst *> selections;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      llvm::Type *type = instruction.getType()->getScalarType();
+      if (auto *op = dyn_cast<llvm::SelectInst>(&instruction);
+          op && (type->isBFloatTy() || type->isHalfTy()))
+        selections.push_back(op);
+    }
+  // What is selected before may itself be selected.
+  for (llvm::SelectInst *op : selections) {
+    llvm::Type *wide = op->getType()->getWithNewType(
+        llvm::Type::getFloatTy(module.getContext()));
+    if (!isa<llvm::FPTruncInst>(op->getTrueValue()) &&
+        !isa<llvm::FPTruncInst>(op->getFalseValue()))
+      continue;
+    llvm::Value *yes = getUnrounded(op->getTrueValue(), wide);
+    llvm::Value *no = getUnrounded(op->getFalseValue(), wide);
+    if (!yes || !no)
+      continue;
+    llvm::IRBuilder<> builder(op);
+    op->replaceAllUsesWith(builder.CreateFPTrunc(
+        builder.CreateSelect(op->getCondition(), yes, no), op->getType()));
+    op->eraseFromParent();
+  }
+}
+
 /// Divides in 32 bits. For narrower integers ptxas calls a function, and in a
 /// kernel with a call it waits for each `wgmma` (C7509).
 static void widenDivisions(llvm::Module &module) {
@@ -553,6 +605,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   widenDivisions(*llvmModule);
   hideNegations(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
+  roundBehindSelections(*llvmModule);
   keepFewDescriptors(*llvmModule);
   keepDescriptorsUniform(*llvmModule);
   SmallVector<std::string> formulas = nameFormulas(*llvmModule);
