@@ -209,6 +209,31 @@ def test_what_was_extended_is_multiplied_as_it_is(chip, dtype, transposed):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("left_of_it", [0.0, 0.1])
+def test_what_was_extended_and_masked_is_multiplied_as_it_is(chip, left_of_it):
+    """A mask leaves numbers that `tfloat32` holds, unless it puts another one in their place: that is rounded."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "bfloat16"), B: T.Tensor((64, 32), "float32"), C: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            a, b = T.alloc_shared((64, 64), "float32"), T.alloc_shared((64, 32), "float32")
+            acc = T.alloc_fragment((64, 32), "float32")
+            T.copy(A, a)
+            for i, j in T.Parallel(64, 64):
+                a[i, j] = T.if_then_else(i >= j, a[i, j], left_of_it)
+            T.copy(B, b)
+            T.clear(acc)
+            T.gemm(a, b, acc, transpose_A=True)
+            T.copy(acc, C)
+
+    a, b, c = numbers(64, 64, dtype="bfloat16"), numbers(64, 32, dtype="float32"), nothing((64, 32), "float32")
+    b[:] = np.round(b * 64) / 64  # exact in `tfloat32`
+    simulated(main, chip)(a, b, c)
+    masked = np.where(np.tri(64, dtype=bool), a.astype(np.float32), np.float32(0.0999755859375 if left_of_it else 0))
+    np.testing.assert_allclose(c, masked.T @ b, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("columns", [64, 512, 768])
 @pytest.mark.parametrize("threads", [96, 128])

@@ -153,6 +153,60 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // One of such numbers has none either, nor has what is left of a tile under a mask.
+  // CHECK-LABEL: gpu.func @chosen(
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b narrow_a narrow_b plan(<mma
+  gpu.func @chosen(%A: memref<64x32xbf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %s = tl.alloc layout(#layout) : !tile
+    %f = tl.alloc : memref<64x32xf32, #tl.fragment>
+    %acc = tl.alloc : !acc
+    tl.copy %A to %s tile(64, 32) : memref<64x32xbf16> to !tile
+    tl.parallel (%i, %j) in (64, 32) {
+      %isBelow = arith.cmpi uge, %i, %j : index
+      %x = scf.if %isBelow -> (f32) {
+        %kept = tl.load %s[%i, %j] : !tile
+        scf.yield %kept : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      tl.store %x, %s[%i, %j] : !tile
+      %y = arith.select %isBelow, %x, %zero : f32
+      tl.store %y, %f[%i, %j] : memref<64x32xf32, #tl.fragment>
+    }
+    tl.gemm %f, %s, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : memref<64x32xf32, #tl.fragment>, !tile, !acc
+    gpu.return
+  }
+
+  // Of two tiles that are written to each other one may have more bits, and what comes from outside has them.
+  // CHECK-LABEL: gpu.func @chosen_from_others(
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b plan(<mma
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b plan(<mma
+  gpu.func @chosen_from_others(%A: memref<64x32xbf16>, %B: memref<64x32xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %third = arith.constant 0.3 : f32
+    %s = tl.alloc layout(#layout) : !tile
+    %t = tl.alloc layout(#layout) : !tile
+    %u = tl.alloc layout(#layout) : !tile
+    %acc = tl.alloc : !acc
+    tl.copy %A to %s tile(64, 32) : memref<64x32xbf16> to !tile
+    tl.fill %t, %third : !tile
+    tl.copy %A to %u tile(64, 32) : memref<64x32xbf16> to !tile
+    tl.copy %t to %s tile(64, 32) : !tile to !tile
+    tl.copy %s to %t tile(64, 32) : !tile to !tile
+    tl.parallel (%i, %j) in (64, 32) {
+      %isBelow = arith.cmpi uge, %i, %j : index
+      %old = tl.load %u[%i, %j] : !tile
+      %x = tl.load %B[%i, %j] : memref<64x32xf32>
+      %kept = arith.select %isBelow, %x, %old : f32
+      tl.store %kept, %u[%i, %j] : !tile
+    }
+    tl.gemm %s, %t, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    tl.gemm %u, %u, %acc transpose_b plan(<mma, warps_m = 4, warps_n = 1>) : !tile, !tile, !acc
+    gpu.return
+  }
+
   // A constant with lower bits, and what was computed, do.
   // CHECK-LABEL: gpu.func @computed(
   // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %{{.+}} transpose_b plan
