@@ -101,7 +101,7 @@ static Value readRegisters(GemmOp gemm, ThreadLowering &lowering) {
   Value registers = vector::BitCastOp::create(
       b, lowering.loc, VectorType::get({bits / 32}, b.getI32Type()), values);
   return type.getElementType().isF32() && !gemm.getNarrowA()
-             ? roundToTF32(b, lowering.loc, registers)
+             ? roundForTF32(b, lowering.loc, registers)
              : registers;
 }
 
@@ -382,7 +382,7 @@ LogicalResult tl::lowerMmaGemm(GemmOp gemm, ThreadLowering &lowering) {
                          ArrayRef<std::pair<int64_t, int64_t>> blocks) {
     Value registers = loader.load(ofB ? bOperand : a, mn, k, blocks);
     return kind == MmaKind::TF32 && !gemm.isNarrow(ofB)
-               ? roundToTF32(lowering.builder, lowering.loc, registers)
+               ? roundForTF32(lowering.builder, lowering.loc, registers)
                : registers;
   };
 

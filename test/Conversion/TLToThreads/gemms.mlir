@@ -113,18 +113,16 @@ gpu.module @gemms attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // Registers of f32 are rounded to tf32, to nearest: half a unit is added, and the 13
-  // bits that the instruction ignores are cleared. A NaN stays one, whatever its payload.
+  // Registers of f32 are rounded to tf32, to nearest: half a unit is added, and the
+  // instruction ignores the 13 bits below. A NaN stays one, whatever its payload.
   // CHECK-LABEL: gpu.func @mma_tf32(
   // CHECK:         %[[A:.+]] = tl.ldmatrix %{{[0-9]+}} : <3> -> vector<4xi32>
   // CHECK:         %[[FLOATS:.+]] = arith.bitcast %[[A]] : vector<4xi32> to vector<4xf32>
   // CHECK:         %[[NAN:.+]] = arith.cmpf uno, %[[FLOATS]], %[[FLOATS]]
   // CHECK:         %[[HALF:.+]] = arith.constant dense<4096> : vector<4xi32>
   // CHECK:         %[[SUM:.+]] = arith.addi %[[A]], %[[HALF]]
-  // CHECK:         %[[MASK:.+]] = arith.constant dense<-8192> : vector<4xi32>
-  // CHECK:         %[[AND:.+]] = arith.andi %[[SUM]], %[[MASK]]
   // CHECK:         %[[QUIET:.+]] = arith.constant dense<2147483647> : vector<4xi32>
-  // CHECK:         %[[ROUNDED:.+]] = arith.select %[[NAN]], %[[QUIET]], %[[AND]]
+  // CHECK:         %[[ROUNDED:.+]] = arith.select %[[NAN]], %[[QUIET]], %[[SUM]]
   // CHECK:         tl.ldmatrix %{{[0-9]+}} : <3> -> vector<2xi32>
   // CHECK:         tl.mma tf32 %[[ROUNDED]], %{{.+}},
   gpu.func @mma_tf32() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {

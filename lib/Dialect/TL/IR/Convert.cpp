@@ -19,7 +19,7 @@ static Type withElement(Type shape, Type element) {
   return element;
 }
 
-Value tl::roundToTF32(OpBuilder &builder, Location loc, Value bits) {
+Value tl::roundForTF32(OpBuilder &builder, Location loc, Value bits) {
   Type type = bits.getType();
   auto constant = [&](uint32_t number) -> Value {
     TypedAttr value = builder.getI32IntegerAttr(static_cast<int32_t>(number));
@@ -32,7 +32,6 @@ Value tl::roundToTF32(OpBuilder &builder, Location loc, Value bits) {
   Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
                                       floats, floats);
   Value sum = arith::AddIOp::create(builder, loc, bits, constant(0x1000));
-  sum = arith::AndIOp::create(builder, loc, sum, constant(0xFFFFE000));
   return arith::SelectOp::create(builder, loc, isNaN, constant(0x7FFFFFFF),
                                  sum);
 }

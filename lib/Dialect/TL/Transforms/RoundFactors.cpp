@@ -108,7 +108,7 @@ static Value makeRounded(GemmOp gemm, bool ofB, gpu::GPUFuncOp kernel) {
           arith::ConstantIndexOp::create(builder, loc, first));
   Value value = LoadOp::create(builder, loc, tile, from);
   value = arith::BitcastOp::create(builder, loc, builder.getI32Type(), value);
-  value = roundToTF32(builder, loc, value);
+  value = roundForTF32(builder, loc, value);
   value = arith::BitcastOp::create(builder, loc, type.getElementType(), value);
   StoreOp::create(builder, loc, value, rounded, at);
   return rounded;

@@ -21,7 +21,6 @@ gpu.module @kernels {
   // CHECK:           %[[F:.+]] = arith.bitcast %[[B]] : i32 to f32
   // CHECK:           %[[N:.+]] = arith.cmpf uno, %[[F]], %[[F]]
   // CHECK:           arith.addi %[[B]], %{{.+}} : i32
-  // CHECK:           arith.andi
   // CHECK:           arith.select %[[N]]
   // CHECK:           tl.store %{{.+}}, %[[R]][%[[I]], %[[J]]]
   // CHECK:         tl.gemm %[[R]], %{{.+}}, %{{.+}} transpose_b

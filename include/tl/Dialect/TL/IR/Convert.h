@@ -29,12 +29,12 @@ mlir::Value convertElement(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value convertHeldElement(mlir::OpBuilder &builder, mlir::Location loc,
                                mlir::Value value, mlir::Type to);
 
-/// The numbers nearest to `bits`, an f32 as i32 or a vector of these, that tf32
-/// holds; matrix instructions leave out the lower 13 bits. A NaN, whose payload
-/// the sum could carry into the sign, becomes the one whose bits are all set,
-/// of which the instructions read a NaN again.
-mlir::Value roundToTF32(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value bits);
+/// Numbers of which matrix instructions, which leave out the lower 13 bits,
+/// read the nearest to `bits`, an f32 as i32 or a vector of these, that tf32
+/// holds. A NaN, whose payload the sum could carry into the sign, becomes the
+/// one whose bits are all set, of which the instructions read a NaN again.
+mlir::Value roundForTF32(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value bits);
 
 /// The greatest number of a float of 8 bits; none of other types.
 std::optional<double> getGreatestOf8Bits(mlir::Type type);
