@@ -376,6 +376,36 @@ static void roundBehindSelections(llvm::Module &module) {
   }
 }
 
+/// Extends bfloat16 by a shift where denormal numbers of f32 may be flushed:
+/// there LLVM writes an instruction that flushes (`cvt.ftz.f32.bf16`), which is
+/// one of the slow ones in SASS (`F2F`), where ptxas makes a shift of the
+/// other.
+static void extendByShift(llvm::Module &module) {
+  SmallVector<llvm::FPExtInst *> extensions;
+  for (llvm::Function &function : module) {
+    llvm::DenormalMode mode =
+        function.getDenormalMode(llvm::APFloat::IEEEsingle());
+    if (mode.Output != llvm::DenormalMode::PreserveSign)
+      continue;
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *op = dyn_cast<llvm::FPExtInst>(&instruction);
+          op && op->getSrcTy()->getScalarType()->isBFloatTy() &&
+          op->getType()->getScalarType()->isFloatTy())
+        extensions.push_back(op);
+  }
+  for (llvm::FPExtInst *op : extensions) {
+    llvm::IRBuilder<> builder(op);
+    llvm::Type *type = op->getType();
+    llvm::Value *bits = builder.CreateBitCast(
+        op->getOperand(0), type->getWithNewType(builder.getInt16Ty()));
+    llvm::Value *word =
+        builder.CreateZExt(bits, type->getWithNewType(builder.getInt32Ty()));
+    op->replaceAllUsesWith(
+        builder.CreateBitCast(builder.CreateShl(word, 16), type));
+    op->eraseFromParent();
+  }
+}
+
 /// Divides in 32 bits. For narrower integers ptxas calls a function, and in a
 /// kernel with a call it waits for each `wgmma` (C7509).
 static void widenDivisions(llvm::Module &module) {
@@ -606,6 +636,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   hideNegations(*llvmModule);
   chooseBFloat16OfTruth(*llvmModule);
   roundBehindSelections(*llvmModule);
+  extendByShift(*llvmModule);
   keepFewDescriptors(*llvmModule);
   keepDescriptorsUniform(*llvmModule);
   SmallVector<std::string> formulas = nameFormulas(*llvmModule);
