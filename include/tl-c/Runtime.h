@@ -160,6 +160,16 @@ TL_API bool tlCudaAllocate(int device, size_t size, void **pointer,
 /// Waits for the device's queued work.
 TL_API bool tlCudaFree(int device, void *pointer, TlError **error);
 
+/// Allocates `size` bytes of the host's memory that kernels on `device` can
+/// write to at the same address; NULL if `size` is 0. What a kernel has written
+/// is sure to be there once it is done.
+TL_API bool tlCudaAllocateShared(int device, size_t size, void **pointer,
+                                 TlError **error);
+
+/// Frees what `tlCudaAllocateShared` returned for the same device; NULL is
+/// allowed. No kernel may use it any more.
+TL_API bool tlCudaFreeShared(int device, void *pointer, TlError **error);
+
 /// Copies `size` bytes from the host to GPU `device` and waits for the copy.
 TL_API bool tlCudaCopyToDevice(int device, void *target, const void *source,
                                size_t size, TlError **error);

@@ -239,6 +239,23 @@ bool tlCudaFree(int device, void *pointer, TlError **error) {
       error);
 }
 
+bool tlCudaAllocateShared(int device, size_t size, void **pointer,
+                          TlError **error) {
+  return withDriver(
+      [&](Driver &driver) {
+        return report(driver.allocateShared(device, size), *pointer, error);
+      },
+      error);
+}
+
+bool tlCudaFreeShared(int device, void *pointer, TlError **error) {
+  return withDriver(
+      [&](Driver &driver) {
+        return report(driver.freeShared(device, pointer), error);
+      },
+      error);
+}
+
 bool tlCudaCopyToDevice(int device, void *target, const void *source,
                         size_t size, TlError **error) {
   return withDriver(

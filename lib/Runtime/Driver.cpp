@@ -331,6 +331,34 @@ Error Driver::synchronize(int device) {
                [&] { return formatv("waiting for cuda:{0}", device).str(); });
 }
 
+Expected<void *> Driver::allocateShared(int device, size_t size) {
+  if (size == 0)
+    return nullptr;
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  void *pointer = nullptr;
+  if (Error error = check(
+          api.cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE), [&] {
+            return formatv("allocating {0} bytes of the host for cuda:{1}",
+                           size, device)
+                .str();
+          }))
+    return error;
+  return pointer;
+}
+
+Error Driver::freeShared(int device, void *pointer) {
+  if (!pointer)
+    return Error::success();
+  Expected<ContextScope> scope = ContextScope::enter(*this, device);
+  if (!scope)
+    return scope.takeError();
+  return check(api.cuMemFreeHost(pointer), [&] {
+    return formatv("freeing memory of the host for cuda:{0}", device).str();
+  });
+}
+
 Error Driver::fill(int device, void *target, uint8_t byte, size_t size,
                    void *stream) {
   if (size == 0)

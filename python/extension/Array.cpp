@@ -76,6 +76,12 @@ Array::Array(std::vector<int64_t> shape, std::string dtype, int32_t deviceType,
       fail(error);
     return;
   }
+  if (device == PinnedHost) {
+    TlError *error = nullptr;
+    if (!tlCudaAllocateShared(id, bytes, &data, &error))
+      fail(error);
+    return;
+  }
   size_t rounded = (bytes + HostAlignment - 1) / HostAlignment * HostAlignment;
   data = std::aligned_alloc(HostAlignment, rounded);
   if (!data)
@@ -85,6 +91,8 @@ Array::Array(std::vector<int64_t> shape, std::string dtype, int32_t deviceType,
 Array::~Array() {
   if (device == Cuda)
     tlCudaFree(id, data, nullptr);
+  else if (device == PinnedHost)
+    tlCudaFreeShared(id, data, nullptr);
   else
     std::free(data);
 }
@@ -92,7 +100,9 @@ Array::~Array() {
 TlTensor Array::tensor() const {
   TlTensor tensor = {};
   tensor.data = data;
-  tensor.device.type = device;
+  // Kernels take it at the same address.
+  tensor.device.type =
+      device == PinnedHost ? static_cast<int32_t>(Cuda) : device;
   tensor.device.id = id;
   tensor.rank = static_cast<int32_t>(extents.size());
   tensor.dtype.code = code;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _tl, dtypes
+from .assertions import tell_failures
 from .errors import DTypeError
 from .typed import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from .dtypes import DType
 
-HOST, CUDA = 1, 2
+HOST, CUDA, PINNED = 1, 2, 3
 """DLPack's device types."""
 
 
@@ -44,6 +45,15 @@ class Array(_tl.Array):
         return array
 
     @staticmethod
+    def shared(shape: Sequence[int], dtype: Any, *, cuda: int) -> Array:
+        """Makes an array of zeros on the host that kernels of a GPU write to while the host reads."""
+        element = dtypes.dtype(dtype)
+        array = Array(list(shape), element.plan, PINNED, cuda)
+        array._dtype = element
+        array.clear(0)
+        return array
+
+    @staticmethod
     def from_numpy(source: numpy.ndarray[Any, Any], dtype: DType, *, cuda: int | None = None) -> Array:
         """Makes a copy of a NumPy array."""
         import numpy as np
@@ -56,10 +66,13 @@ class Array(_tl.Array):
         """Returns the contents as a NumPy array: the same memory on the host, a copy from a GPU."""
         import numpy as np
 
-        if self.__dlpack_device__()[0] == HOST and self.dtype.plan not in _FOREIGN:
+        kind, number = self.__dlpack_device__()
+        if kind == HOST and self.dtype.plan not in _FOREIGN:
             return np.from_dlpack(self)
         target = np.empty(self.shape, numpy_dtype(self.dtype))
         self.copy_into(_bytes(target))
+        if kind == CUDA:
+            tell_failures(number)
         return target
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:

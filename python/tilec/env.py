@@ -4,6 +4,7 @@ A flag is off if it is empty, `0`, `false`, `no` or `off`, in whatever case, and
 
 | variable               | meaning                                                                        |
 |------------------------|--------------------------------------------------------------------------------|
+| `CUDA_LAUNCH_BLOCKING` | CUDA's own: with `1` calls of kernels that assert wait for the GPU               |
 | `TL_AUTOTUNE_FROZEN`   | a flag: tuned kernels run from results, and nothing is measured                |
 | `TL_CACHE_DIR`         | where compiled kernels are kept; default `$XDG_CACHE_HOME/tilec`               |
 | `TL_CHECKS`            | a flag: programs are compiled with `checks=True`                               |
@@ -165,6 +166,11 @@ def sim_seed() -> int:
 def are_sim_checks_on() -> bool:
     """Whether `TL_SIM_CHECKS` is not off."""
     return "TL_SIM_CHECKS" not in os.environ or _flag("TL_SIM_CHECKS")
+
+
+def do_launches_wait() -> bool:
+    """Whether `CUDA_LAUNCH_BLOCKING` has the driver wait for each kernel."""
+    return _flag("CUDA_LAUNCH_BLOCKING")
 
 
 def print_bytes() -> int:

@@ -336,7 +336,7 @@ class DeviceAssertError(TLError, AssertionError):
         self.note = message
         """The assertion's own message."""
         self.count = count
-        """How often an assertion did not hold in the call, as far as there was room to note it."""
+        """How often an assertion did not hold in the call, or in those on a GPU since one was told of."""
         self.kernel = kernel
         """The kernel's name; None, as all of the place, if there was no room to note which one it was."""
         self.block = block

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from . import _tl
+from .assertions import tell_failures
 from .errors import ArgumentError, CheckError, DeviceAssertError, TargetError, grid_in_brackets, quoted
 from .files import FilesRead
 from .location import here
@@ -136,9 +137,9 @@ class Kernel(_tl.FastCallable):
 
                     launch = CheckedLaunch(self, launch)
                 if self.is_printing:
-                    from .prints import PrintingLaunch
+                    from .prints import make_launch
 
-                    launch = PrintingLaunch(self, launch)
+                    launch = make_launch(self, launch)
                 self._launch = launch
                 if not self._results.made:
                     self._use(self._launch)
@@ -202,6 +203,7 @@ class Kernel(_tl.FastCallable):
             copy_back()
             raise
         copy_back()
+        tell_failures(device)
 
     @functools.cached_property
     def files_read(self) -> FilesRead:

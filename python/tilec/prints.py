@@ -10,10 +10,11 @@ import contextlib
 import functools
 import struct
 import sys
+import weakref
 
-from . import _tl, dtypes, env
+from . import _tl, assertions, dtypes, env
 from .array import Array
-from .errors import CheckError, DeviceAssertError, LaunchError, by_whom
+from .errors import CheckError, DeviceAssertError, LaunchError, TLError, by_whom
 from .layouts import places
 from .location import Location
 from .results import is_on_gpu
@@ -253,7 +254,7 @@ class PrintingLaunch:
             return None
         body = array.array("q", bytes(8 * min(wanted, words)))
         record.copy_start_into(body)
-        entries = sorted(self._entries(body), key=lambda entry: entry.key)
+        entries = _entries(body, self._sites)
         self._print(entries)
         if lost := count - len(entries):
             why = "the kernel was ended while it wrote them"
@@ -266,20 +267,7 @@ class PrintingLaunch:
                 )
             print(f"`{self._name}`: {lost} things to print are lost, because {why}", file=sys.stderr)
         failed = [entry for entry in entries if entry.site["kind"] == "assert"]
-        return self._error(failed) if has_failed else None
-
-    def _entries(self, body: Sequence[int]) -> Iterator[Entry]:
-        at = HEADER_WORDS
-        while at < len(body):
-            number = body[at] >> 32
-            if not 0 < number <= len(self._sites):  # of a kernel that was ended
-                return
-            site = self._sites[number - 1]
-            first = at + ENTRY_WORDS
-            if first + site["elements"] > len(body):
-                return
-            yield Entry(site, at, body[at:first], body[first : first + site["elements"]])
-            at = first + site["elements"]
+        return _error(failed, max(len(failed), 1)) if has_failed else None
 
     def _print(self, entries: Sequence[Entry]) -> None:
         noted: list[Entry] = []
@@ -296,21 +284,130 @@ class PrintingLaunch:
                 noted = []
         _flush(lines)
 
-    @staticmethod
-    def _error(entries: Sequence[Entry]) -> DeviceAssertError:
-        if not entries:
-            return DeviceAssertError("", "", count=1)
-        failed, site = entries[0], entries[0].site
-        return DeviceAssertError(
-            site["name"],
-            site["message"],
-            count=len(entries),
-            kernel=site["kernel"],
-            block=failed.block_shown,
-            iteration=failed.iteration,
-            thread=failed.thread,
-            location=failed.location,
-        )
+
+class Failures:
+    """What assertions of a function have noted on each GPU that it was called on, in memory of the host."""
+
+    def __init__(self, sites: list[dict[str, Any]]) -> None:
+        self._sites = sites
+        self._records: dict[int, Array] = {}
+
+    def record(self, device: int) -> Array | None:
+        """Returns where kernels on a GPU are to note what fails, if there is room for it already."""
+        return self._records.get(device)
+
+    def make_record(self, device: int) -> Array:
+        """Makes room for what fails on a GPU."""
+        words = max(min(env.print_bytes(), MOST_BYTES_NOTED) // 8, HEADER_WORDS)
+        return self._records.setdefault(device, Array.shared((words,), dtypes.int64, cuda=device))
+
+    def tell(self, device: int | None) -> None:
+        """Raises what was noted, if something was."""
+        for number, record in tuple(self._records.items()):
+            if device in (None, number) and (error := self._take(number, record)) is not None:
+                raise error
+
+    def say(self) -> None:
+        """Waits for the GPUs, and writes what was noted to `sys.stderr`: nobody will make another call."""
+        for device, record in self._records.items():
+            try:
+                _tl.cuda_synchronize(device)
+                error = self._take(device, record)
+            except (TLError, RuntimeError):  # a GPU that failed, or a driver that is gone, has nothing to say any more
+                continue
+            if error is not None:
+                print(f"{type(error).__name__}: {error}", file=sys.stderr)
+
+    def _take(self, device: int, record: Array) -> DeviceAssertError | None:
+        """Returns what was noted, and forgets it."""
+        if not _read_head(record)[2]:
+            return None
+        _tl.cuda_synchronize(device)  # it may be about to note more
+        count, wanted, _ = _read_head(record)
+        body = array.array("q", bytes(8 * min(wanted, record.shape[0])))
+        record.copy_start_into(body)
+        record.clear(0)
+        return _error(_entries(body, self._sites), max(count, 1))
+
+
+MOST_BYTES_NOTED = 1 << 20
+"""The most memory of the host that is kept for what fails on a GPU."""
+
+
+class AssertingLaunch:
+    """Calls a function that asserts, and prints nothing, on a GPU with all its parameters; does not wait for it.
+
+    What fails is noted in memory of the host, which says so to the next call, to whoever else waits for the GPU, or
+    when the kernel is given up. A kernel whose assertions hold does not touch it.
+    """
+
+    def __init__(self, kernel: Kernel, launch: Callable[..., Any]) -> None:
+        self._launch = launch
+        self._name = kernel.name
+        self._failures = Failures(kernel.sites("prints"))
+        assertions.noted.add(self._failures)
+        weakref.finalize(self, self._failures.say)
+
+    def __call__(self, *values: Any) -> Any:
+        device = next((v.__dlpack_device__()[1] for v in values if is_on_gpu(v)), 0)
+        is_captured = is_capturing()
+        if not is_captured:
+            self._failures.tell(device)
+        record = self._failures.record(device)
+        if record is None:
+            if is_captured:
+                raise LaunchError(
+                    f"`{self._name}` asserts, and has no memory yet for what fails, which cannot be allocated while a "
+                    f"CUDA graph is captured: call it once before"
+                )
+            record = self._failures.make_record(device)
+        if self._launch(*values, record) is NotImplemented:
+            return NotImplemented
+        if env.do_launches_wait() and not is_captured:
+            assertions.synchronize(device)
+        return None
+
+
+def make_launch(kernel: Kernel, launch: Callable[..., Any]) -> PrintingLaunch | AssertingLaunch:
+    """Returns what calls a function that prints or asserts."""
+    only_asserts = all(site["kind"] == "assert" for site in kernel.sites("prints"))
+    return (AssertingLaunch if kernel.is_cuda and only_asserts else PrintingLaunch)(kernel, launch)
+
+
+def _entries(body: Sequence[int], sites: Sequence[dict[str, Any]]) -> list[Entry]:
+    """Returns what a record holds, in order."""
+
+    def walk() -> Iterator[Entry]:
+        at = HEADER_WORDS
+        while at < len(body):
+            number = body[at] >> 32
+            if not 0 < number <= len(sites):  # of a kernel that was ended
+                return
+            site = sites[number - 1]
+            first = at + ENTRY_WORDS
+            if first + site["elements"] > len(body):
+                return
+            yield Entry(site, at, body[at:first], body[first : first + site["elements"]])
+            at = first + site["elements"]
+
+    return sorted(walk(), key=lambda entry: entry.key)
+
+
+def _error(entries: Sequence[Entry], count: int) -> DeviceAssertError:
+    """Returns the error of the first of the assertions that failed, of which there are `count`."""
+    if not entries:
+        return DeviceAssertError("", "", count=count)
+    failed, site = entries[0], entries[0].site
+    return DeviceAssertError(
+        site["name"],
+        site["message"],
+        count=count,
+        kernel=site["kernel"],
+        block=failed.block_shown,
+        iteration=failed.iteration,
+        thread=failed.thread,
+        location=failed.location,
+    )
 
 
 def _read_head(record: Array) -> tuple[int, int, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+from .assertions import tell_failures
 from .errors import ArgumentError
 from .supply import TensorSupplyType
 from .typed import TYPE_CHECKING, cast
@@ -225,7 +226,7 @@ class Profiler:
         """
         given = self.inputs() if inputs is None else list(inputs)
         run = self._bound(given) if func is None else lambda: func(*given)
-        return do_bench(
+        result = do_bench(
             run,
             warmup,
             rep,
@@ -236,6 +237,8 @@ class Profiler:
             warmup_runs=warmup_runs,
             runs=runs,
         )
+        tell_failures()
+        return result
 
     def _bound(self, inputs: list[Any]) -> Callable[[], object]:
         """Returns a call of the kernel that allocates nothing."""

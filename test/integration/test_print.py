@@ -10,7 +10,7 @@ import pytest
 import tilec
 import tilec.language as T
 from printing_programs import cases, check
-from tilec import debug, prints
+from tilec import assertions, debug, prints
 from tilec.errors import DeviceAssertError, LaunchError
 
 torch = pytest.importorskip("torch")
@@ -95,11 +95,46 @@ def test_the_first_assertion_that_does_not_hold_is_raised():
     kernel(a, b)
     assert (b == 2).all()
     a[1000:] = -1
+    kernel(a, b)
     with pytest.raises(DeviceAssertError) as caught:
-        kernel(a, b)
-    assert (caught.value.block, caught.value.iteration, caught.value.count) == ((3,), (232,), 64536)
+        assertions.synchronize()
+    assert caught.value.count == 64536  # more than there is room for: any of them is told
     assert (b == a + 1).all()  # the context is alive, and it ran to its end
     kernel(torch.ones(65536).cuda(), b)
+    assertions.synchronize()
+    a[:] = 1
+    a[1000:1010] = -1
+    kernel(a, b)
+    torch.cuda.synchronize()
+    with pytest.raises(DeviceAssertError) as caught:
+        kernel(a, b)
+    assert (caught.value.block, caught.value.iteration, caught.value.count) == ((3,), (232,), 10)
+
+
+def test_a_graph_of_what_asserts_notes_what_fails():
+    a, b = torch.ones(65536).cuda(), torch.zeros(65536).cuda()
+    kernel = tilec.compile(positive)
+    kernel(a, b)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernel(a, b)
+    graph.replay()
+    assertions.synchronize()
+    assert (b == 2).all()
+    a[7] = -1
+    for _ in range(3):
+        graph.replay()
+    with pytest.raises(DeviceAssertError) as caught:
+        assertions.synchronize()
+    assert (caught.value.block, caught.value.iteration, caught.value.count) == ((0,), (7,), 3)
+
+
+def test_a_call_waits_if_cuda_is_told_to(monkeypatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    a, b = torch.ones(65536).cuda(), torch.zeros(65536).cuda()
+    a[7] = -1
+    with pytest.raises(DeviceAssertError):
+        tilec.compile(positive)(a, b)
 
 
 def test_breakpoints_hand_over_tiles(monkeypatch):

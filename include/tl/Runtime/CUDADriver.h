@@ -48,6 +48,8 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 
+enum CUmemHostAlloc_flags : unsigned { CU_MEMHOSTALLOC_PORTABLE = 1 };
+
 enum CUfunction_attribute : int {
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
@@ -170,6 +172,9 @@ static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56 &&
      CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill))          \
   X(cuMemAlloc, "cuMemAlloc_v2", (CUdeviceptr * pointer, size_t size))         \
   X(cuMemFree, "cuMemFree_v2", (CUdeviceptr pointer))                          \
+  X(cuMemHostAlloc, "cuMemHostAlloc",                                          \
+    (void **pointer, size_t size, unsigned flags))                             \
+  X(cuMemFreeHost, "cuMemFreeHost", (void *pointer))                           \
   X(cuMemcpyHtoD, "cuMemcpyHtoD_v2",                                           \
     (CUdeviceptr target, const void *source, size_t size))                     \
   X(cuMemcpyDtoH, "cuMemcpyDtoH_v2",                                           \

@@ -63,6 +63,11 @@ public:
                          size_t size);
   llvm::Error synchronize(int device);
 
+  /// Memory of the host at an address that all GPUs use, too: kernels write to
+  /// it while they run, and the host reads it without waiting for them.
+  llvm::Expected<void *> allocateShared(int device, size_t size);
+  llvm::Error freeShared(int device, void *pointer);
+
   /// What is queued on a stream of `device`: setting every byte, copying within
   /// the device. Sizes may be 0.
   llvm::Error fill(int device, void *target, uint8_t byte, size_t size,

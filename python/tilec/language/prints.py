@@ -75,7 +75,8 @@ def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) ->
     - `no_stack_info`: a hint for other compilers, without effect: the error names the line, block and iteration.
 
     The kernel runs to its end, and so does the function; the error is raised then. Of several that fail it is the
-    first, in the order in which `T.print` prints.
+    first, in the order in which `T.print` prints. On a GPU the call does not wait, unless the function prints as well:
+    the error is raised by the next call, or by `tilec.assertions.synchronize()`.
 
     >>> T.device_assert(A[0, 0] > 0, "the logarithm needs positive numbers")
     """

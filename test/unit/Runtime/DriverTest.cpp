@@ -84,6 +84,20 @@ TEST_F(DriverTest, MemoryGoesThereAndBack) {
   EXPECT_EQ(fake->countCalls("cuDevicePrimaryCtxRetain"), 1u);
 }
 
+TEST_F(DriverTest, MemoryOfTheHostIsShared) {
+  std::unique_ptr<Driver> driver = cantFail(open());
+  void *pointer = cantFail(driver->allocateShared(1, 16));
+  EXPECT_EQ(fake->current, FakeDriver::primaryContext(1));
+  EXPECT_NE(pointer, nullptr);
+  expectSuccess(driver->freeShared(1, pointer));
+  EXPECT_EQ(fake->countCalls("cuMemFreeHost"), 1u);
+  fake->failures["cuMemHostAlloc"] = CUDA_ERROR_OUT_OF_MEMORY;
+  expectError(driver->allocateShared(1, 16).takeError(),
+              ErrorCategory::OutOfMemory,
+              "allocating 16 bytes of the host for cuda:1 failed: "
+              "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+}
+
 TEST_F(DriverTest, FillsAndCopiesOnADevice) {
   std::unique_ptr<Driver> driver = cantFail(open());
   char first[4] = {}, second[4] = {1, 2, 3, 4};
@@ -132,6 +146,8 @@ TEST_F(DriverTest, NothingNeedsNoDriver) {
   fake->calls.clear();
   EXPECT_EQ(cantFail(driver->allocate(0, 0)), nullptr);
   expectSuccess(driver->free(0, nullptr));
+  EXPECT_EQ(cantFail(driver->allocateShared(0, 0)), nullptr);
+  expectSuccess(driver->freeShared(0, nullptr));
   expectSuccess(driver->copyToDevice(0, nullptr, nullptr, 0));
   expectSuccess(driver->copyToHost(0, nullptr, nullptr, 0));
   expectSuccess(driver->fill(0, nullptr, 0, 0, nullptr));

@@ -260,6 +260,18 @@ FAKE_API CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return CUDA_SUCCESS;
 }
 
+FAKE_API CUresult cuMemHostAlloc(void **pointer, size_t size, unsigned) {
+  NOTE_CALL(cuMemHostAlloc);
+  *pointer = new char[size];
+  return CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuMemFreeHost(void *pointer) {
+  NOTE_CALL(cuMemFreeHost);
+  delete[] static_cast<char *>(pointer);
+  return CUDA_SUCCESS;
+}
+
 FAKE_API CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void *source,
                                   size_t size) {
   NOTE_CALL(cuMemcpyHtoD_v2);
