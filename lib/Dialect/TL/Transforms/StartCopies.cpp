@@ -22,6 +22,14 @@
 // longer, and share fewer bytes: only where two blocks on a multiprocessor have
 // room for all of them side by side.
 //
+// Numbers of a block, such as factors of its rows, are often loaded in front of
+// its first tiles, and stored to shared memory: threads wait for them, and ask
+// for the tiles after that. So the first copy of a block of ops, and what fills
+// the first slots of a loop by the bulk copy engine, move up in front of what
+// waits for device memory, under the same conditions, if the kernel's shared
+// memory does not grow for it. Nobody reads the slots before the loop does, and
+// the barriers of a pipe are ready where the kernel begins.
+//
 // Where loops run ahead by groups of `cp.async` a wait would be for those as
 // well, and would empty their pipes: such kernels are left alone.
 //
@@ -30,6 +38,7 @@
 #include "tl/Dialect/TL/Analysis/Effects.h"
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/Requirements.h"
+#include "tl/Dialect/TL/Analysis/SharedLives.h"
 #include "tl/Dialect/TL/IR/Addresses.h"
 #include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
@@ -39,6 +48,8 @@
 #include "tl/Dialect/TL/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -131,6 +142,132 @@ static void moveUp(CopyOp copy, Operation *before) {
   copy->moveAfter(last);
 }
 
+//===----------------------------------------------------------------------===//
+// In front of loads that are waited for
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How many bytes of shared memory hold something while each op is executed.
+class HeldBytes {
+public:
+  explicit HeldBytes(gpu::GPUFuncOp kernel);
+
+  /// True if `bytes` more could be held at `op` without more being held at once
+  /// than is anyway.
+  bool hasRoom(Operation *op, int64_t bytes) const {
+    return held.lookup(op) + bytes <= most;
+  }
+  void add(Operation *op, int64_t bytes) { held[op] += bytes; }
+
+private:
+  llvm::DenseMap<Operation *, int64_t> held;
+  int64_t most = 0;
+};
+} // namespace
+
+HeldBytes::HeldBytes(gpu::GPUFuncOp kernel) {
+  SharedLives lives = findSharedLives(kernel);
+  for (const SharedLife &life : lives.buffers)
+    if (auto alloc = dyn_cast<AllocOp>(life.alloc))
+      for (unsigned step : life.exact.set_bits())
+        held[lives.steps[step]] += getSharedBytes(alloc);
+  for (auto [op, bytes] : held)
+    most = std::max(most, bytes);
+}
+
+/// True if threads wait in `op` for what they load of device memory.
+static bool waitsForDevice(Operation *op) {
+  WalkResult result = op->walk([](Operation *nested) {
+    auto load = dyn_cast<LoadOp>(nested);
+    auto copy = dyn_cast<CopyOp>(nested);
+    bool waits = (load && isInSpace(load.getSource(), Space::Global)) ||
+                 (copy && !copy.getAsync() &&
+                  isInSpace(copy.getSource(), Space::Global));
+    return waits ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Moves `ops`, of which `copies` are all that touches memory, in front of the
+/// first of the ops above them that wait for device memory and that they may
+/// come before.
+static void moveAboveWaits(ArrayRef<Operation *> ops, ArrayRef<CopyOp> copies,
+                           HeldBytes &held) {
+  int64_t bytes = 0;
+  for (CopyOp copy : copies)
+    bytes +=
+        getSharedBytes(getBuffer(copy.getTarget()).getDefiningOp<AllocOp>());
+  Operation *place = nullptr;
+  SmallVector<Operation *> crossed;
+  for (Operation *op = ops.front()->getPrevNode(); op; op = op->getPrevNode()) {
+    if (!held.hasRoom(op, bytes) || !llvm::all_of(copies, [&](CopyOp copy) {
+          return mayComeBefore(copy, op);
+        }))
+      break;
+    crossed.push_back(op);
+    if (waitsForDevice(op))
+      place = op;
+  }
+  if (!place)
+    return;
+  IRRewriter rewriter(place->getContext());
+  for (Operation *op : ops)
+    if (failed(moveOperationDependencies(rewriter, op, place)))
+      return;
+  for (Operation *op : ops)
+    op->moveBefore(place);
+  for (Operation *op : crossed) {
+    held.add(op, bytes);
+    if (op == place)
+      break;
+  }
+}
+
+/// What fills a slot in front of a loop by the bulk copy engine, without what
+/// it is computed from; none if anything else stands between.
+static SmallVector<Operation *> getFill(PipeAcquireOp acquire) {
+  SmallVector<Operation *> fill;
+  for (Operation *op = acquire; op; op = op->getNextNode()) {
+    auto commit = dyn_cast<PipeCommitOp>(op);
+    if (op->getNumRegions() == 0 && isPure(op))
+      continue;
+    fill.push_back(op);
+    if (commit && commit.getPipe() == acquire.getPipe() &&
+        commit.getSlot() == acquire.getSlot())
+      return fill;
+    if (op == acquire)
+      continue;
+    WalkResult result = op->walk([](Operation *nested) {
+      auto copy = dyn_cast<CopyOp>(nested);
+      bool fills = copy && copy.getAsync() && copy.getBulk() &&
+                   isInSpace(copy.getSource(), Space::Global) &&
+                   isInSpace(copy.getTarget(), Space::Shared);
+      return fills || isa<scf::IfOp, scf::YieldOp>(nested) || isPure(nested)
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return {};
+  }
+  return {};
+}
+
+/// Moves what fills the first slots of loops, in the kernel's own block of ops.
+static void moveFillsUp(gpu::GPUFuncOp kernel, HeldBytes &held) {
+  for (auto acquire :
+       llvm::to_vector(kernel.getBody().front().getOps<PipeAcquireOp>())) {
+    SmallVector<Operation *> fill = getFill(acquire);
+    SmallVector<CopyOp> copies;
+    for (Operation *op : fill)
+      op->walk([&](CopyOp copy) { copies.push_back(copy); });
+    bool areTiles = llvm::all_of(copies, [](CopyOp copy) {
+      return getBuffer(copy.getTarget()).getDefiningOp<AllocOp>() != nullptr;
+    });
+    if (!copies.empty() && areTiles && !acquire.getPhase())
+      moveAboveWaits(fill, copies, held);
+  }
+}
+
 /// True if a multiprocessor has room for all tiles in shared memory, side by
 /// side, of two blocks.
 static bool hasRoom(gpu::GPUFuncOp kernel, const Target &target) {
@@ -157,13 +294,18 @@ static void startCopies(gpu::GPUFuncOp kernel, const Target &target) {
     return;
   llvm::DenseMap<Block *, CopyOp> lastOf;
   bool moves = hasRoom(kernel, target);
+  HeldBytes held(kernel);
   for (CopyOp copy : copies) {
     CopyOp &last = lastOf[copy->getBlock()];
+    copy.setAsync(true);
     if (last && moves)
       moveUp(copy, last);
+    else if (moves)
+      moveAboveWaits(copy.getOperation(), copy, held);
     last = copy;
-    copy.setAsync(true);
   }
+  if (moves)
+    moveFillsUp(kernel, held);
 }
 
 namespace {

@@ -596,7 +596,9 @@ def StartCopiesPass : Pass<"tl-start-copies", "::mlir::gpu::GPUModuleOp"> {
     Requires a target and layouts of buffers in shared memory. Copies from device
     memory to tiles in shared memory that
     threads would do by ordinary instructions become `async` (`cp.async`), and
-    move up to the copy before them where nobody can tell; unless the kernel has
+    move up to the copy before them where nobody can tell; the first one, and what
+    fills the first slots of loops by the bulk copy engine, move up in front of
+    loads that threads wait for. Not where the kernel has
     loops that run ahead by groups of copies, mbarriers of its own, or other order
     that is the program's. `tl-insert-sync` sees to it that they are waited for.
   }];
