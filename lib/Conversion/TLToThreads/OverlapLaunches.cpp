@@ -15,13 +15,23 @@
 // its blocks before it was done. A source kernel that is launched so may not
 // have: the kernel behind it is launched when all before are done.
 //
+// Not for blocks that only load, compute and store, and fill a GPU: they find
+// room when those of the kernel before have ended, have nothing to set up, and
+// each of them waits. 2048 blocks of 128 threads took 2.8 us one after the
+// other on an H200, where ones of TileLang's without waits took 2.0, and 8192
+// blocks 5.4 and 3.6.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/ThreadLevel.h"
+#include "tl/Dialect/TL/IR/Calls.h"
 #include "tl/Dialect/TL/IR/Target.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tl {
@@ -43,6 +53,48 @@ static bool isBehindOthers(LaunchOp launch) {
   return false;
 }
 
+/// As many threads as the largest GPUs hold at once.
+static constexpr int64_t kThreadsOfGPU = int64_t(1) << 18;
+
+/// True if the blocks of `launch` fill a GPU.
+static bool fillsGPU(LaunchOp launch) {
+  int64_t threads = llvm::product_of(launch.getBlock());
+  for (Value extent : launch.getGrid()) {
+    std::optional<int64_t> known = getConstantIntValue(extent);
+    if (!known)
+      return false;
+    threads =
+        std::min(threads * std::min(*known, kThreadsOfGPU), kThreadsOfGPU);
+  }
+  return threads == kThreadsOfGPU;
+}
+
+/// Elements of a fragment that a thread of a short block has at most.
+static constexpr int64_t kFewElements = 4;
+
+/// True if blocks of `kernel`, of so many threads, load a few elements for each
+/// of them, compute and store, and have nothing to set up before.
+static bool isShort(gpu::GPUFuncOp kernel, int64_t threads) {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    auto loop = dyn_cast<ParallelOp>(op);
+    auto alloc = dyn_cast<AllocOp>(op);
+    auto copy = dyn_cast<CopyOp>(op);
+    bool isShort = true;
+    if (loop)
+      isShort = llvm::product_of(loop.getExtents()) <= kFewElements * threads;
+    else if (copy)
+      isShort = llvm::product_of(copy.getTile()) <= kFewElements * threads;
+    else if (alloc)
+      isShort = !isInSpace(alloc, Space::Shared) &&
+                alloc.getType().getNumElements() <= kFewElements * threads;
+    else
+      isShort = !isa<LoopLikeOpInterface, PipelinedOp, GemmOp, AllocBarriersOp,
+                     CallSourceOp>(op);
+    return isShort ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
 /// Has the kernel of a launch wait by itself. Fails, after an error, if it has
 /// no target.
 static LogicalResult overlap(LaunchOp launch) {
@@ -57,6 +109,8 @@ static LogicalResult overlap(LaunchOp launch) {
   // PTX ISA, "griddepcontrol".
   constexpr int firstWithDependentLaunches = 90;
   if (target->isCPU() || target->getCapability() < firstWithDependentLaunches)
+    return success();
+  if (fillsGPU(launch) && isShort(kernel, llvm::product_of(launch.getBlock())))
     return success();
   launch.setDependent(true);
   module->setAttr(kDependentAttr, UnitAttr::get(launch.getContext()));
