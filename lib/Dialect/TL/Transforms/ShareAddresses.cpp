@@ -31,6 +31,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <map>
 
 namespace tl {
@@ -142,6 +143,23 @@ static Value computeCommon(OpBuilder &builder, LLVM::GEPOp like,
                              ArrayRef<LLVM::GEPArg>{index});
 }
 
+/// Erases `op` and the arithmetic that nothing else needs: in CUDA C++ these
+/// are variables, and the compiler warns of those that nothing names.
+static void eraseUnused(Operation *op) {
+  SmallVector<Operation *> unused = {op};
+  while (!unused.empty()) {
+    Operation *next = unused.pop_back_val();
+    SmallVector<Value> operands(next->getOperands());
+    next->erase();
+    for (Value operand : operands) {
+      Operation *source = operand.getDefiningOp();
+      if (source && isa<arith::ArithDialect>(source->getDialect()) &&
+          isOpTriviallyDead(source) && !llvm::is_contained(unused, source))
+        unused.push_back(source);
+    }
+  }
+}
+
 static void share(const Group &group) {
   auto [least, most] = std::minmax_element(
       group.addresses.begin(), group.addresses.end(),
@@ -163,7 +181,7 @@ static void share(const Group &group) {
         LLVM::GEPOp::create(here, op.getLoc(), op.getType(), element, common,
                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)})
             .getResult());
-    op.erase();
+    eraseUnused(op);
   }
 }
 

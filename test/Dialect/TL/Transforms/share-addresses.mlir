@@ -7,10 +7,10 @@ gpu.module @m {
   // CHECK:         arith.muli %{{.+}}, %c783_i64
   // CHECK:         %[[Q:.+]] = llvm.getelementptr %arg0[%{{.+}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f16
   // CHECK:         scf.if
-  // CHECK:           %[[A:.+]] = llvm.getelementptr %[[Q]][3132] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f16
+  // CHECK-NEXT:      %[[A:.+]] = llvm.getelementptr %[[Q]][3132] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f16
   // CHECK-NEXT:      llvm.load %[[A]]
   // CHECK:         scf.if
-  // CHECK:           %[[B:.+]] = llvm.getelementptr %[[Q]][6264] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f16
+  // CHECK-NEXT:      %[[B:.+]] = llvm.getelementptr %[[Q]][6264] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f16
   // CHECK-NEXT:      llvm.load %[[B]]
   gpu.func @rows(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %m: index) kernel {
     %c4 = arith.constant 4 : index
