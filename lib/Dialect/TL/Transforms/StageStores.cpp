@@ -7,7 +7,8 @@
 // ring is being filled for the next tile meanwhile.
 //
 // So does an accumulator that is added to device memory, where the bulk copy
-// engine can add what is in shared memory.
+// engine can add what is in shared memory. What all iterations of such a loop
+// compute alike, as where the tile begins, is computed in front of it.
 //
 // A tile that shared memory does not hold beside what else is there stays where
 // it is: a faster store is no reason to refuse a kernel. What is there is known
@@ -31,6 +32,8 @@
 
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
 #define DEBUG_TYPE "tl-stage-stores"
@@ -206,6 +209,18 @@ static void stage(ParallelOp loop, TileSum sum) {
   sum.load.getSourceMutable().assign(staging);
 }
 
+static void moveOutWhatIsAlike(ParallelOp loop) {
+  moveLoopInvariantCode(
+      {&loop.getBody()},
+      [](Value value, Region *body) {
+        return !body->isAncestor(value.getParentRegion());
+      },
+      [](Operation *op, Region *) {
+        return op->getNumRegions() == 0 && isPure(op);
+      },
+      [&](Operation *op, Region *) { op->moveBefore(loop); });
+}
+
 namespace {
 struct StageStoresPass : tl::impl::StageStoresPassBase<StageStoresPass> {
   void runOnOperation() override {
@@ -220,6 +235,9 @@ struct StageStoresPass : tl::impl::StageStoresPassBase<StageStoresPass> {
     if (!target->hasBulkCopy())
       return;
     getOperation().walk([&](ParallelOp loop) {
+      if (loop.getBody().getOps<AtomicOp>().empty())
+        return;
+      moveOutWhatIsAlike(loop);
       std::optional<TileSum> sum = getTileSum(loop);
       if (sum && shouldStage(loop, *sum, *target))
         stage(loop, *sum);

@@ -302,6 +302,32 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Where the tile begins may be computed in the loop.
+  // CHECK-LABEL: gpu.func @added_somewhere(
+  // CHECK-NEXT:    %[[S:.+]] = tl.alloc : memref<64x64xf32, #gpu.address_space<workgroup>>
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %[[ACC:[^ ]+]] :
+  // CHECK:         %[[ROW:.+]] = arith.muli
+  // CHECK-NEXT:    tl.copy %[[ACC]] to %[[S]] tile(64, 64) :
+  // CHECK-NEXT:    tl.parallel (%[[I:.+]], %[[J:.+]]) in (64, 64)
+  // CHECK-NEXT:      %[[AT:.+]] = arith.addi %[[ROW]], %[[I]]
+  // CHECK-NEXT:      %[[X:.+]] = tl.load %[[S]][%[[I]], %[[J]]]
+  // CHECK-NEXT:      tl.atomic add %[[X]], %{{.+}}[%[[AT]], %[[J]]]
+  gpu.func @added_somewhere(%C: memref<640x64xf32>) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%i, %j) in (64, 64) {
+      %block = gpu.block_id x
+      %c64 = arith.constant 64 : index
+      %row = arith.muli %block, %c64 : index
+      %at = arith.addi %row, %i : index
+      %x = tl.load %acc[%i, %j] : !acc
+      %old = tl.atomic add %x, %C[%at, %j] : memref<640x64xf32>
+    }
+    gpu.return
+  }
+
   // Where something else is done with its elements on the way, threads add.
   // CHECK-LABEL: gpu.func @scaled(
   // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %[[ACC:[^ ]+]] :
