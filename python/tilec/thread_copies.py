@@ -163,6 +163,7 @@ class _Statement:
                     self._read(op.regions[0].ops, chosen, counters, conditions, known)
             elif op.name == "scf.for" and not op.results:
                 inner = {**counters, op.regions[0].arguments[0]: self._counter(op)}
+                self._forget(op.regions[0].ops, known)  # in later iterations
                 self._read(op.regions[0].ops, threads, inner, conditions, known)
             elif op.name == "tl.load" and not op.attributes:
                 self._load(op, known)
@@ -184,7 +185,7 @@ class _Statement:
         found = known.get(self._place(load.operands))
         if found is not None:
             self._found[load.results[0]] = found
-        elif load.operands[0] in self._stored:
+        elif load.operands[0] in self._stored or is_private(load.operands[0]):
             raise _NoTileError
 
     def _place(self, operands: Sequence[Value]) -> Any:

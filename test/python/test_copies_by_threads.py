@@ -163,6 +163,60 @@ def test_pieces_of_a_tile_are_a_tile_operation(chip, rows):
         assert text.count('"tl.parallel"') == 1 + (0 if rows == "all" else copies), draw
 
 
+@pytest.mark.parametrize("is_in_the_way", [False, True])
+def test_tiles_are_filled_while_others_are_used(is_in_the_way):
+    """The fill of the second tile comes right behind that of the first, if nothing in between uses that tile."""
+
+    @T.prim_func
+    def copies(A: T.Tensor((512, 16), "float32"), rows: T.Tensor((512,), "int32"), B: T.Tensor((8, 64, 16), "float32")):
+        with T.Kernel(1, threads=256):
+            S = T.alloc_shared((2, 64, 16), "float32")
+            total = T.alloc_fragment((64, 16), "float32")
+            full = T.alloc_barrier([128, 128])
+            empty = T.alloc_barrier([128, 128])
+            T.clear(total)
+            for i, j in T.Parallel(64, 16):
+                S[0, i, j] = 0.0
+                S[1, i, j] = 0.0
+            with T.ws(0):
+                for k in T.serial(4):
+                    for slot in T.unroll(2):
+                        T.barrier_wait(full[slot], k & 1)
+                        for i, j in T.Parallel(64, 16):
+                            total[i, j] += S[1 if is_in_the_way else slot, i, j]
+                        T.copy(total, B[k * 2 + slot, :, :])
+                        T.barrier_arrive(empty[slot])
+            with T.ws(1):
+                for k in T.serial(4):
+                    for slot in T.unroll(2):
+                        T.barrier_wait(empty[slot], (k & 1) ^ 1)
+                        for i, j in T.Parallel(64, 16):
+                            if rows[(k * 2 + slot) * 64 + i] >= 0:
+                                S[slot, i, j] = A[rows[(k * 2 + slot) * 64 + i], j]
+                        T.barrier_arrive(full[slot])
+
+    text = copies.script()
+    loop = text[text.index('"scf.for"') :]
+    fills = "ppoo" if not is_in_the_way else "popo"
+    kinds = "".join(
+        "o" if "fragment" in part.split('"tl.yield"')[0] else "p" for part in loop.split('"tl.parallel"')[1:5]
+    )
+    assert kinds == fills
+    A = np.random.default_rng().standard_normal((512, 16)).astype("float32")
+    rows = np.random.default_rng().integers(-200, 600, 512).astype("int32")
+    S, total, expected = np.zeros((2, 64, 16)), 0, []
+    padded = np.concatenate([A, np.zeros((100, 16), np.float32)])
+    for step in range(8):
+        of = rows[step * 64 :][:64]
+        S[step % 2][of >= 0] = padded[of[of >= 0]]
+        total = total + S[1 if is_in_the_way else step % 2]
+        expected.append(total)
+    for options in ({"target": "cpu"}, {"target": "sm_90a", "backend": "sim"}, {"target": "sm_75", "backend": "sim"}):
+        B = np.full((8, 64, 16), np.nan, np.float32)
+        tilec.compile(copies, **options)(A, rows, B)
+        np.testing.assert_allclose(B, expected, rtol=1e-5, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("side", "row", "column", "is_loop"),
     [
@@ -181,6 +235,73 @@ def test_other_pieces_are_no_copy(side, row, column, is_loop):
     text = run(draw, target="cpu")
     assert text.count('"tl.copy"') == 1
     assert text.count('"tl.parallel"') == 1 + is_loop
+
+
+@T.macro
+def rows_that_a_variable_counts(A, S, t):
+    """It is assigned before the inner loop, and again at the end of each of its iterations."""
+    row = T.alloc_var("int32")
+    for u in T.serial(4):
+        row = u - u
+        for r in T.serial(16):
+            S[u * 16 + r, t - 64] = A[row, t - 64]
+            row = row + 3
+
+
+@T.macro
+def rows_that_a_variable_counts_in_a_branch(A, S, t):
+    row = T.alloc_var("int32")
+    for r in T.serial(64):
+        row = r // 2
+        if r % 4 == 1:
+            row = row + 7
+        S[r, t - 64] = A[row, t - 64]
+
+
+@T.macro
+def an_array_that_is_filled(A, S, t):
+    own = T.alloc_local((64,), "float32")
+    T.fill(own, A[t - 64, 0])
+    for r in T.serial(64):
+        S[r, t - 64] = own[r]
+
+
+@T.macro
+def an_array_that_is_copied(A, S, t):
+    own = T.alloc_local((64,), "float32")
+    T.copy(A[t - 64, 0:64], own)
+    for r in T.serial(64):
+        S[r, t - 64] = own[r]
+
+
+OWN = {
+    rows_that_a_variable_counts: lambda A: np.tile(A[:48:3], (4, 1)),
+    rows_that_a_variable_counts_in_a_branch: lambda A: np.stack([A[r // 2 + 7 * (r % 4 == 1)] for r in range(64)]),
+    an_array_that_is_filled: lambda A: np.tile(A[:, 0], (64, 1)),
+    an_array_that_is_copied: lambda A: A.T,
+}
+
+
+@pytest.mark.parametrize("body", OWN, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_what_threads_have_of_their_own_is_what_they_stored_last(target, body):
+    @T.prim_func
+    def copies(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((64, 64), "float32")
+            full = T.alloc_barrier(64)
+            t = T.get_thread_binding()
+            if t >= 64:
+                body(A, S, t)
+                T.barrier_arrive(full)
+            if t < 64:
+                T.barrier_wait(full, 0)
+                T.copy(S, B)
+
+    A = np.random.default_rng().standard_normal((64, 64)).astype("float32")
+    B = np.full((64, 64), np.nan, np.float32)
+    tilec.compile(copies, **({"target": "cpu"} if target == "cpu" else {"target": "sm_90a", "backend": "sim"}))(A, B)
+    np.testing.assert_array_equal(B, OWN[body](A))
 
 
 @pytest.mark.parametrize("threads", [(64, 2), (128,)])
