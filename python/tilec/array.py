@@ -55,7 +55,7 @@ class Array(_tl.Array):
 
     @staticmethod
     def from_numpy(source: numpy.ndarray[Any, Any], dtype: DType, *, cuda: int | None = None) -> Array:
-        """Makes a copy of a NumPy array."""
+        """Makes a copy of a NumPy array, without the gaps that may lie between its elements."""
         import numpy as np
 
         array = Array.empty(source.shape, dtype, cuda=cuda)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .autotuner.opened import AutoChoice
     from .backends.kernel_cache import Artifact
     from .builder import Parameter, PrimFunc
-    from .dtypes import DType
     from .profiler import Profiler
     from .resources import ResourceUsage
     from .supply import TensorSupplyType
@@ -37,7 +36,7 @@ class Kernel(_tl.FastCallable):
     """A compiled function. Calling it checks the arguments and launches its kernels on the current stream.
 
     Tensors are NumPy arrays or anything that speaks DLPack (PyTorch, CuPy, JAX). On a GPU a NumPy array is copied to
-    the device and back, and the call waits for it: convenient, and slow.
+    the device and back, gaps between its elements included, and the call waits for it: convenient, and slow.
     """
 
     def __init__(
@@ -181,23 +180,23 @@ class Kernel(_tl.FastCallable):
         """Runs a kernel on a GPU for arrays of the host."""
         import numpy as np
 
-        from .array import Array
+        from .strided import HostCopy
 
         device = next((v.__dlpack_device__()[1] for v in values if is_on_gpu(v)), 0)
-        copies: dict[int, Array] = {}
+        copies: dict[int, HostCopy] = {}
         for i, value in enumerate(values):
             if self._parameter(i).is_tensor and isinstance(value, np.ndarray):
                 array = cast("np.ndarray[Any, Any]", value)
-                copies[i] = Array.from_numpy(array, _dtype_of(array), cuda=device)
+                copies[i] = HostCopy(array, self._parameter(i), cuda=device)
 
         def copy_back() -> None:
             _tl.cuda_synchronize(device)
             for i, copy in copies.items():
                 if self._parameter(i).is_written:
-                    np.copyto(values[i], copy.numpy())
+                    copy.copy_back()
 
         try:
-            if launch(*(copies.get(i, v) for i, v in enumerate(values))) is NotImplemented:
+            if launch(*(copies[i].tensor if i in copies else v for i, v in enumerate(values))) is NotImplemented:
                 raise ArgumentError(f"`{self.name}` runs on a GPU, and takes NumPy arrays and tensors of the GPU only")
         except (CheckError, DeviceAssertError):  # it ran to its end
             copy_back()
@@ -524,9 +523,3 @@ def _readable(source: bytes) -> str:
 def _write(path: str | Path, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def _dtype_of(array: Any) -> DType:
-    from . import dtypes
-
-    return dtypes.dtype(array.dtype.name)

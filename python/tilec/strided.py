@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    import numpy
+
     from .array import Array
+    from .builder import Parameter
     from .supply import Storage
     from .types import Extent, TensorType
 
@@ -72,10 +75,14 @@ class _Tensor(ctypes.Structure):
 
 
 class Strided:
-    """A tensor in the memory of an array, for who takes DLPack."""
+    """A tensor in the memory of an array, for who takes DLPack.
 
-    def __init__(self, array: Array, shape: Sequence[int], strides: Sequence[int]) -> None:
+    - `offset`: at which byte its first element is; with negative strides others are before it.
+    """
+
+    def __init__(self, array: Array, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> None:
         self.array = array
+        self._offset = offset
         self.dtype = array.dtype
         self.shape = tuple(shape)
         self.strides = tuple(strides)
@@ -91,7 +98,111 @@ class Strided:
         tensor.rank = len(self.shape)
         tensor.shape = ctypes.addressof(self._extents)
         tensor.strides = ctypes.addressof(self._steps)
+        if self._offset:
+            tensor.data += self._offset
         return capsule
+
+
+_ALIGNMENT = 256
+"""How memory of a GPU is aligned, and with it the first element of every copy."""
+
+
+class HostCopy:
+    """A NumPy array's memory on a GPU, from the first byte to the last, for the time of a call.
+
+    Strides stay as they are, negative ones and those of 0 too, so that a GPU accepts and refuses what the CPU does: a
+    tensor's annotation may ask for gaps. What lies between the elements is not the kernel's. It goes there and is not
+    written back: someone else may have changed it meanwhile.
+
+    - `parameter`: what it is passed for.
+    - `cuda`: the number of the GPU; None leaves it on the host.
+    """
+
+    def __init__(self, source: numpy.ndarray[Any, Any], parameter: Parameter, *, cuda: int | None) -> None:
+        import numpy as np
+
+        from . import dtypes
+        from .array import Array
+
+        source = np.asarray(source)
+        dtype = dtypes.dtype(source.dtype.name)
+        strides = _buffer_strides(source)
+        _require_readable(source, strides, parameter)
+        self._source = source
+        if source.flags.c_contiguous:
+            self.memory = self.tensor = Array.from_numpy(source, dtype, cuda=cuda)
+            self._first = 0
+            return
+        before, size = _reach(source)
+        space = -before % _ALIGNMENT
+        self._first = space + before
+        self.memory = Array.empty(((space + size) // source.itemsize,), dtype, cuda=cuda)
+        self.memory.copy_from(_behind(space, _memory(source, size)))
+        steps = [stride // source.itemsize for stride in strides]
+        self.tensor = Strided(self.memory, source.shape, steps, self._first)
+
+    def copy_back(self) -> None:
+        """Copies the elements, and nothing else, to where they came from."""
+        import numpy as np
+
+        source = self._source
+        if source.size == 0:
+            return
+        found = np.empty(self.memory.nbytes, "u1")
+        self.memory.copy_into(found)
+        np.copyto(source, np.ndarray(source.shape, source.dtype, found, self._first, source.strides))
+
+
+def _buffer_strides(source: numpy.ndarray[Any, Any]) -> Sequence[int]:
+    """Returns the strides in bytes that kernels of the CPU are told, and symbols get their values from.
+
+    For arrays that are contiguous NumPy tells those of one, which are others where an extent is 0 or 1.
+    """
+    memory: Any = source.view(f"u{source.itemsize}")
+    return memoryview(memory).strides or ()
+
+
+def _require_readable(source: numpy.ndarray[Any, Any], strides: Sequence[int], parameter: Parameter) -> None:
+    """Refuses what kernels of the CPU refuse of an array before they look at a tensor, in the same words."""
+    from .errors import ArgumentError, DTypeError, StrideError
+
+    name = parameter.name
+    if parameter.is_written and not source.flags.writeable:
+        raise ArgumentError(f"`{name}` is written to by the kernel, and the array is read-only")
+    if not source.dtype.isnative:
+        raise DTypeError(
+            f"`{name}` has elements of the format `{source.dtype.str}`, which kernels cannot take: convert it, as by "
+            f'`.astype("{source.dtype.name}")`'
+        )
+    if any(stride % source.itemsize for stride in strides):
+        raise StrideError(f"`{name}` has a stride that is not a multiple of its elements")
+
+
+def _reach(source: numpy.ndarray[Any, Any]) -> tuple[int, int]:
+    """Returns how many bytes lie before an array's first element, and how many from its first byte to its last."""
+    if source.size == 0:
+        return 0, 0
+    ends = [(extent - 1) * step for extent, step in zip(source.shape, source.strides, strict=True)]
+    before = -sum(end for end in ends if end < 0)
+    return before, before + sum(end for end in ends if end > 0) + source.itemsize
+
+
+def _memory(source: numpy.ndarray[Any, Any], size: int) -> Storage:
+    """Returns the bytes from an array's first to its last, itself and what lies between its elements."""
+    import numpy as np
+    from numpy.lib.stride_tricks import as_strided
+
+    if size == 0:
+        return np.empty(0, "u1")
+    lowest = source[tuple(slice(-1, None) if step < 0 else slice(0, 1) for step in source.strides)]
+    return as_strided(lowest.reshape(1).view("u1"), (size,), (1,), writeable=False)
+
+
+def _behind(space: int, data: Storage) -> Storage:
+    """Returns bytes with zeros in front of them."""
+    import numpy as np
+
+    return np.concatenate([np.zeros(space, "u1"), data]) if space else data
 
 
 _contents = ctypes.pythonapi["PyCapsule_GetPointer"]  # an object of its own: its types are nobody else's

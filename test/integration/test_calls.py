@@ -4,6 +4,7 @@ import ctypes
 import multiprocessing
 import pickle
 
+import numpy as np
 import pytest
 
 import tilec
@@ -177,6 +178,49 @@ def test_views_with_an_offset(kernel):
     assert torch.isnan(C[1004:]).all()
     with pytest.raises(AlignmentError, match="`A`"):
         kernel(A[1:1001], B[:1000], C[:1000])
+
+
+@T.prim_func
+def doubled(
+    A: T.StridedTensor(("m", "n"), ("s", "t"), "float32", align=4),
+    B: T.StridedTensor(("m", "n"), ("u", "v"), "float32", align=4),
+):
+    with T.Kernel(T.dynamic("m"), threads=64) as b:
+        for j in T.serial(T.dynamic("n")):
+            B[b, j] = A[b, j] * 2.0
+
+
+ARRAYS = {
+    "rows": lambda x: x[2:, 3:8],
+    "transposed": lambda x: x.T[:, ::3],
+    "backwards": lambda x: x[::-2, :4:-1],
+    "one row": lambda x: x[5:6, ::-2],
+    "no column": lambda x: x[::-1, :0],
+}
+
+
+@pytest.mark.parametrize("way", ARRAYS.values(), ids=ARRAYS)
+def test_arrays_of_numpy_with_gaps(way):
+    """They are copied with their strides; what lies between their elements stays as it is."""
+    whole = np.arange(24 * 24, dtype=np.float32).reshape(24, 24)
+    found, expected = np.full((24, 24), 77, np.float32), np.full((24, 24), 77, np.float32)
+    tilec.compile(doubled)(way(whole), way(found))
+    way(expected)[...] = way(whole) * 2
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_of_numpy_with_repeated_rows():
+    row, found = np.arange(8, dtype=np.float32), np.zeros((5, 8), np.float32)
+    tilec.compile(doubled)(np.broadcast_to(row, (5, 8)), found)
+    np.testing.assert_array_equal(found, np.broadcast_to(row * 2, (5, 8)))
+    with pytest.raises(ArgumentError, match="`B` is written to by the kernel, and the array is read-only"):
+        tilec.compile(doubled)(found, np.broadcast_to(row, (5, 8)))
+
+
+def test_arrays_of_numpy_with_gaps_for_tensors_without():
+    a, b = np.ones((8, 16), np.float32)[:, 0], np.ones(8, np.float32)
+    with pytest.raises(StrideError, match="stride 0 of `A` is 16, expected 1"):
+        tilec.compile(add)(a, b, b.copy())
 
 
 def test_more_elements_than_an_int_counts():
