@@ -124,47 +124,6 @@ def chooses_in_turns(x, places, sums):
 
 
 @T.prim_func
-def chosen_in_any_number_of_turns(
-    X: T.Tensor((4, T.dynamic("n")), "int32"),
-    Y: T.Tensor((T.dynamic("m"),), "float32"),
-    Sums: T.Tensor((4, 3), "int32"),
-):
-    """Loops of which nobody knows how often they run, with barriers; one may not run at all."""
-    n, m = X.shape[1], Y.shape[0]
-    with T.Kernel(4, threads=64) as b:
-        t = T.get_thread_binding()
-        sums = T.alloc_shared((3,), "int32")
-        last = T.alloc_var("int32", 0)
-        T.clear(sums)
-        for k in T.serial(T.ceildiv(n, 128)):
-            T.sync_threads()
-            for j in T.serial(2):
-                at = k * 128 + t * 2 + j
-                if at < n and at % 7 != b:
-                    T.atomic_add(sums[X[b, at] % 2], X[b, at] + last)
-                    last = X[b, at]
-        for k in T.serial(m):
-            T.sync_threads()
-            if Y[k] > 0:
-                T.atomic_add(sums[2], t)
-        T.sync_threads()
-        if t < 3:
-            T.atomic_add(Sums[b, t], sums[t])
-
-
-def chooses_in_any_number_of_turns(x, y, sums):
-    for b, part in enumerate(x):
-        for t in range(64):
-            last = 0
-            for at in (k + t * 2 + j for k in range(0, len(part), 128) for j in range(2)):
-                if at < len(part) and at % 7 != b:
-                    sums[b, part[at] % 2] += part[at] + last
-                    last = part[at]
-            sums[b, 2] += t * (y > 0).sum()
-    return x, y, sums
-
-
-@T.prim_func
 def split_k(A: T.Tensor((128, 512), "float16"), B: T.Tensor((512, 128), "float16"), C: T.Tensor((128, 128), "float32")):
     with T.Kernel(2, 2, 4, threads=128) as (bx, by, bk):
         As = T.alloc_shared((64, 32), "float16")
@@ -576,18 +535,6 @@ CASES = {
         lambda r: [integers(r, 0, 100, 4096), *zeros(((4, 1024), "int32"), ((4, 3), "int32"))],
         chooses_in_turns,
     ),
-    **{
-        f"chosen_in_turns_{n}_{m}": Case(
-            chosen_in_any_number_of_turns,
-            lambda r, n=n, m=m: [
-                integers(r, 0, 100, (4, n)),
-                r.standard_normal(m).astype("float32"),
-                *zeros(((4, 3), "int32")),
-            ],
-            chooses_in_any_number_of_turns,
-        )
-        for n, m in ((1300, 5), (128, 1), (1, 0), (257, 33))
-    },
     "counted_in_turns": Case(
         counted_in_turns,
         lambda r: [integers(r, 0, 16, 4096), *zeros((16, "int32"), (16, "int32"))],

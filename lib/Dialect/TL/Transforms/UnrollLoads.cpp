@@ -17,12 +17,9 @@
 // A short loop with atomic operations on shared memory, as a histogram has, or
 // with barriers is written out here, since LLVM has no load pass those: first
 // what the loads of all steps need, and the loads, then the rest of each step.
-// Of one that is not short, or of which nobody knows how long it is, the loads
-// of the next step come before the rest of each, and are carried to it.
 //
 // Sound because the annotation of other loops, `llvm.loop_annotation`, is a
-// hint that changes no meaning; and because of a loop that is written out, or
-// has its loads a step ahead (the second of these alone),
+// hint that changes no meaning; and because of a loop that is written out
 // - loads of device memory come before accesses and relaxed atomic operations
 //   of shared memory, which write none, wait for nothing and order nothing that
 //   others write;
@@ -33,8 +30,7 @@
 //   not known where it goes, or an op of which it is not known what it does,
 //   has no such argument.
 // The rest has the order that it had. A load stays in its branch, and its
-// condition is of the values that it was of; behind the last step there is none
-// ahead.
+// condition is of the values that it was of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +64,6 @@ using namespace tl;
 /// vectors of a tile).
 static constexpr int64_t kBitsUnderWay = 8 * 128;
 static constexpr int64_t kMaxSteps = 8, kMaxOps = 512;
-/// As many bits as a thread carries from one step to the next.
-static constexpr int64_t kBitsAhead = 256;
 /// A loop that is all written out leaves no counter and no branch.
 static constexpr int64_t kMaxOpsOfAll = 1024;
 
@@ -363,114 +357,18 @@ static void writeOut(scf::ForOp loop, int64_t lower, int64_t step,
   loop.erase();
 }
 
-namespace {
-/// Writes a loop whose loads are a step ahead.
-class Ahead {
-public:
-  Ahead(scf::ForOp loop, const Halves &halves) : loop(loop), halves(halves) {
-    for (Operation *op : halves.loads)
-      if (!isMemoryEffectFree(op))
-        llvm::append_range(loaded, op->getResults());
-  }
-
-  /// False if what is loaded cannot be carried.
-  bool write();
-
-private:
-  SmallVector<Value> load(OpBuilder &builder, Value index, Value exists);
-
-  scf::ForOp loop;
-  const Halves &halves;
-  SmallVector<Value> loaded;
-};
-} // namespace
-
-/// The loads of the step at `index`, if it `exists`; else zeros.
-SmallVector<Value> Ahead::load(OpBuilder &builder, Value index, Value exists) {
-  Location loc = loop.getLoc();
-  auto branch = scf::IfOp::create(builder, loc, TypeRange(ValueRange(loaded)),
-                                  exists, /*withElseRegion=*/true);
-  OpBuilder then = branch.getThenBodyBuilder(),
-            otherwise = branch.getElseBodyBuilder();
-  IRMapping values;
-  values.map(loop.getInductionVar(), index);
-  for (Operation *op : halves.loads)
-    then.clone(*op, values);
-  scf::YieldOp::create(then, loc, llvm::map_to_vector(loaded, [&](Value value) {
-                         return values.lookup(value);
-                       }));
-  scf::YieldOp::create(
-      otherwise, loc, llvm::map_to_vector(loaded, [&](Value value) -> Value {
-        return arith::ConstantOp::create(
-            otherwise, loc, otherwise.getZeroAttr(value.getType()));
-      }));
-  return SmallVector<Value>(branch.getResults());
-}
-
-bool Ahead::write() {
-  OpBuilder builder(loop);
-  if (!llvm::all_of(loaded, [&](Value value) {
-        return bool(builder.getZeroAttr(value.getType()));
-      }))
-    return false;
-  Location loc = loop.getLoc();
-  Value upper = loop.getUpperBound();
-  auto comesBefore = [&](Value index) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index,
-                                 upper);
-  };
-  SmallVector<Value> first =
-      load(builder, loop.getLowerBound(), comesBefore(loop.getLowerBound()));
-  SmallVector<Value> inits(loop.getInitArgs());
-  size_t own = inits.size();
-  llvm::append_range(inits, first);
-  auto ahead = scf::ForOp::create(builder, loc, loop.getLowerBound(), upper,
-                                  loop.getStep(), inits, [](auto &&...) {});
-  ahead->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  builder.setInsertionPointToStart(ahead.getBody());
-  Value next = arith::AddIOp::create(builder, loc, ahead.getInductionVar(),
-                                     loop.getStep());
-  SmallVector<Value> later = load(builder, next, comesBefore(next));
-  IRMapping values;
-  values.map(loop.getInductionVar(), ahead.getInductionVar());
-  values.map(loop.getRegionIterArgs(),
-             ahead.getRegionIterArgs().take_front(own));
-  values.map(loaded, ahead.getRegionIterArgs().drop_front(own));
-  for (Operation &op : loop.getBody()->without_terminator())
-    if (llvm::is_contained(halves.rest, &op) || isMemoryEffectFree(&op))
-      builder.clone(op, values);
-  SmallVector<Value> yielded =
-      llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
-        return values.lookupOrDefault(value);
-      });
-  llvm::append_range(yielded, later);
-  scf::YieldOp::create(builder, loc, yielded);
-  loop.replaceAllUsesWith(ahead.getResults().take_front(own));
-  loop.erase();
-  return true;
-}
-
-/// Loads for the next step of `loop` before it does the rest of each.
-static void loadAhead(scf::ForOp loop, const Tensors &tensors) {
-  std::optional<Halves> halves = cut(loop, tensors, Passing::Barriers);
-  if (halves && halves->bits <= kBitsAhead)
-    Ahead(loop, *halves).write();
-}
-
 /// Writes out `loop`, of so many steps, if it is short.
-static bool loadFirst(scf::ForOp loop, int64_t lower, int64_t step,
+static void loadFirst(scf::ForOp loop, int64_t lower, int64_t step,
                       int64_t count, const Tensors &tensors) {
   if (count > kMaxSteps)
-    return false;
+    return;
   for (Passing passing : {Passing::SharedMemory, Passing::Barriers}) {
     std::optional<Halves> halves = cut(loop, tensors, passing);
     if (!halves || halves->bits * count > kBitsUnderWay ||
         halves->ops * count > kMaxOpsOfAll)
       continue;
-    writeOut(loop, lower, step, count, *halves);
-    return true;
+    return writeOut(loop, lower, step, count, *halves);
   }
-  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -492,14 +390,14 @@ static void unroll(scf::ForOp loop, const Tensors &tensors) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
                          upper = getConstantIntValue(loop.getUpperBound()),
                          step = getConstantIntValue(loop.getStep());
+  if (!lower || !upper || !step || *step <= 0 || *upper <= *lower)
+    return;
+  int64_t count = (*upper - *lower + *step - 1) / *step;
   std::optional<Step> measured = measure(loop);
   bool isMarked = loop->hasAttr("llvm.loop_annotation");
-  bool isKnown = lower && upper && step && *step > 0 && *upper > *lower;
-  int64_t count = isKnown ? (*upper - *lower + *step - 1) / *step : 0;
-  if (!measured && !isMarked &&
-      !(isKnown && loadFirst(loop, *lower, *step, count, tensors)))
-    return loadAhead(loop, tensors);
-  if (!measured || !isKnown || (isMarked && measured->bits != 0))
+  if (!measured && !isMarked)
+    loadFirst(loop, *lower, *step, count, tensors);
+  if (!measured || (isMarked && measured->bits != 0))
     return;
   int64_t steps = countSteps(loop, *measured, count);
   while (steps > 1 && count % steps != 0)

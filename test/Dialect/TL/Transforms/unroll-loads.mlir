@@ -447,37 +447,6 @@ gpu.module @sums {
     gpu.return
   }
 
-  // Of a loop that may be long the loads of the next step come before the rest
-  // of each.
-  // CHECK-LABEL: gpu.func @a_step_ahead
-  // CHECK-SAME:      (%[[A:[^:]+]]: !llvm.ptr<1>, %{{[^:]+}}: !llvm.ptr<3>, %[[N:[^:]+]]: index
-  // CHECK:         %[[ANY:.+]] = arith.cmpi slt, %[[C0:.+]], %[[N]]
-  // CHECK:         %[[FIRST:.+]] = scf.if %[[ANY]] -> (i32) {
-  // CHECK:           llvm.load
-  // CHECK:         } else {
-  // CHECK:         scf.for %[[K:.+]] = %[[C0]] to %[[N]] step %{{.+}} iter_args(%[[X:.+]] = %[[FIRST]]) -> (i32) {
-  // CHECK:           %[[NEXT:.+]] = arith.addi %[[K]]
-  // CHECK:           %[[MORE:.+]] = arith.cmpi slt, %[[NEXT]], %[[N]]
-  // CHECK:           %[[LATER:.+]] = scf.if %[[MORE]] -> (i32) {
-  // CHECK:             arith.index_cast %[[NEXT]]
-  // CHECK:             llvm.load
-  // CHECK:           } else {
-  // CHECK:           gpu.barrier
-  // CHECK:           tl.atom add %{{.+}}, %[[X]]
-  // CHECK:           scf.yield %[[LATER]]
-  gpu.func @a_step_ahead(%A: !llvm.ptr<1>, %S: !llvm.ptr<3>, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    scf.for %k = %c0 to %n step %c1 {
-      gpu.barrier
-      %number = arith.index_cast %k : index to i32
-      %from = llvm.getelementptr %A[%number] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
-      %x = llvm.load %from : !llvm.ptr<1> -> i32
-      %old = tl.atom add %S, %x : <3>, i32
-    }
-    gpu.return
-  }
-
   // Not if the kernel writes there, or who knows where, or acquires what others
   // have written.
   // CHECK-LABEL: gpu.func @written_behind

@@ -725,9 +725,7 @@ def UnrollLoadsPass : Pass<"tl-unroll-loads", "::mlir::gpu::GPUModuleOp"> {
     A loop of eight steps at most that loads from device memory, and does relaxed
     atomic operations on shared memory by that, is written out: the loads of all
     steps come first. So is one with barriers and stores to device memory, if it
-    loads an argument that the kernel writes nowhere; of one that is longer, or of
-    unknown length, 32 bytes at most are loaded for the next step before the rest of
-    each.
+    loads an argument that the kernel writes nowhere.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
