@@ -166,7 +166,8 @@ def error_at(op: Op, message: str) -> TLSyntaxError:
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
-def _signed(number: int, bits: int) -> int:
+def signed(number: int, bits: int) -> int:
+    """Returns a number as integers of so many bits hold it."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if bits > 1 and number >> (bits - 1) else number
 
@@ -235,13 +236,13 @@ def compute(op: Op, operands: list[int | None]) -> int | None:
     if name in ("extui", "index_castui"):
         return words[0]
     if name in ("extsi", "trunci", "index_cast"):
-        return _signed(-words[0] if source == 1 and name == "extsi" else numbers[0], _bits(result))
+        return signed(-words[0] if source == 1 and name == "extsi" else numbers[0], _bits(result))
     function = _UNSIGNED.get(name)
     arguments = words if function else numbers
     function = function or _SIGNED.get(name)
     if function is None or (("div" in name or "rem" in name) and arguments[1] == 0):
         return None
-    return _signed(function(*arguments), _bits(result))
+    return signed(function(*arguments), _bits(result))
 
 
 # What depends on the thread -------------------------------------------------------------------------------------------
@@ -332,7 +333,8 @@ class Facts:
             if op is None or not (is_pure(op) or value in self._settled) or len(op.results) != 1:
                 found = value
             else:
-                found = (op.name, tuple(sorted(op.properties.items())), *(self.key(v) for v in op.operands))
+                types = (value.type,) if op.operands else ()  # a constant says its own
+                found = (op.name, tuple(sorted(op.properties.items())), *types, *(self.key(v) for v in op.operands))
             self._keys[value] = found
         return found
 

@@ -11,7 +11,7 @@ the same amount from each to the next; no sequence uses a value of another one.
 from __future__ import annotations
 
 from .forms import Form, Forms, Maker
-from .groups import is_pure
+from .groups import is_pure, signed
 from .ir import Op, Value
 from .rings import is_written_first, operations
 from .typed import TYPE_CHECKING
@@ -60,7 +60,9 @@ class _Steps:
         self._facts = facts
         self._forms = Forms(facts, {})
         self._effects = {v for op in operations(body) if not is_pure(op) for v in (*op.results, *_arguments(op))}
+        self._inside = set(operations(body))
         self._same: dict[Value, Value] = {}
+        self._kept: set[Value] = set()
         self.differences: dict[tuple[Op, int], int] = {}
         """By how much an integer of a later step is more than that of the first one, which is an operand there."""
 
@@ -100,21 +102,31 @@ class _Steps:
                 raise _DifferError
             return 0
         if value is later:
+            self._keep(value)
             return 0
         if value.type == later.type:
             forms = self._forms.of(value), self._forms.of(later)
             if forms[0] is not None and forms[1] is not None and forms[0].terms == forms[1].terms:
+                self._keep(value)
                 return forms[1].constant - forms[0].constant
         one, other = (self._facts.makers.get(v) for v in (value, later))
-        if (
-            one is None
-            or other is None
-            or not is_pure(one)
-            or (one.name, one.properties) != (other.name, other.properties)
-        ):
+        if one not in self._inside or other not in self._inside or not is_pure(one) or value.type != later.type:
+            raise _DifferError
+        if (one.name, one.properties) != (other.name, other.properties):
             raise _DifferError
         self._compare_operands(one, other)
         return 0
+
+    def _keep(self, value: Value) -> None:
+        """Has what a value is computed of stay what it is, for nothing in it is rewritten where that is used."""
+        op = self._facts.makers.get(value)
+        if op not in self._inside or not is_pure(op) or value in self._kept:
+            return
+        self._kept.add(value)
+        for number, operand in enumerate(op.operands):
+            if self.differences.setdefault((op, number), 0):
+                raise _DifferError
+            self._keep(operand)
 
 
 def _rolled(facts: Facts, loop: Op, number: int) -> list[Op]:
@@ -150,19 +162,22 @@ def _rewrite(facts: Facts, loop: Op, number: int, first: Sequence[Op], differenc
     """Makes the first step the body, with a variable that counts all steps."""
     body = loop.regions[0]
     variable = body.arguments[0]
-    forms = Forms(facts, {})
     front = Maker(body, loop.location)
     count = front.constant(number)
     outer, step = front.op("arith.divui", (variable, count))[0], front.op("arith.remui", (variable, count))[0]
 
-    known = {(op, place): forms.of(op.operands[place]) for op, place in differences}
+    # Each with the values that its operand is computed of, which may be in a branch.
+    known = {site: Forms(facts, {}) for site in differences}
+    found = {(op, place): known[op, place].of(op.operands[place]) for op, place in differences}
 
-    def moved(value: Value, form: Form | None, difference: int, maker: Maker) -> Value:
+    def moved(op: Op, place: int, difference: int, maker: Maker) -> Value:
         """Returns an integer of the first step, plus what it is more in later ones."""
+        value, form, forms = op.operands[place], found[op, place], known[op, place]
         assert form is not None, "it has been compared"
         if value.type != "index":
             count = maker.op("arith.index_cast", (step,), (value.type,))[0]
-            added = maker.op("arith.muli", (count, maker.constant(difference, value.type)), (value.type,))[0]
+            more = maker.constant(signed(difference, int(value.type[1:])), value.type)
+            added = maker.op("arith.muli", (count, more), (value.type,))[0]
             return maker.op("arith.addi", (value, added), (value.type,))[0]
         terms: dict[Any, int] = dict(form.terms)
         factor = terms.pop(variable, 0)
@@ -178,7 +193,7 @@ def _rewrite(facts: Facts, loop: Op, number: int, first: Sequence[Op], differenc
             for place, value in enumerate(operands):
                 difference = differences.get((op, place), 0)
                 if difference:
-                    operands[place] = moved(value, known[op, place], difference, maker)
+                    operands[place] = moved(op, place, difference, maker)
                 elif value is variable:
                     operands[place] = outer
             op.operands = tuple(operands)

@@ -199,7 +199,8 @@ class _Statement:
             if op is None:
                 self._keys[value] = self.facts.key(value)
             elif is_pure(op) or (op.name == "tl.load" and _is_tensor(op.operands[0])):
-                self._keys[value] = (op.name, tuple(sorted(op.properties.items())), *map(self.key, op.operands))
+                how = (op.name, tuple(sorted(op.properties.items())), value.type)
+                self._keys[value] = (*how, *map(self.key, op.operands))
             else:
                 self._keys[value] = value
         return self._keys[value]

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import itertools
 
-from .early import fill_early
 from .errors import TLSyntaxError
 from .group_variables import reject_shared_variables
 from .groups import (
@@ -389,7 +388,6 @@ def put_in_order(kernel: Kernel) -> None:
     loops = [node.op for node in all_nodes(nodes) if isinstance(node, Loop) and node.has_stops]
     block.ops = roll_up(facts, block.ops, loops)
     run_ahead(block.ops, loops, facts.key)
-    fill_early(block.ops, loops)
 
 
 def _taking_turns(facts: Facts, nodes: list[Node], first: Stuck) -> list[Node]:
