@@ -29,7 +29,7 @@
 
 // On sm_90a the bulk engine copies and warp groups multiply.
 // SM90A: gpu.module @gemm_kernel
-// SM90A-NEXT: params([#tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = f16>
+// SM90A-NEXT: params([#tl.param<dim, 0>, #tl.param<dim, 2>, #tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = f16>
 // SM90A-SAME: .target sm_90a\0A
 // SM90A-SAME: cp.async.bulk.tensor.2d.shared
 // SM90A-SAME: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16

@@ -9,7 +9,7 @@
 // CHECK: tl.launch_plan @gemm
 // CHECK-SAME: grid = [2, ["scalar", 3], 1], kernel = "gemm_kernel"
 // CHECK: gpu.module @gemm_kernel attributes {tl.dependent, tl.target = #tl.target<chip = "sm_90a">}
-// CHECK-NEXT: tl.compiled_kernel @gemm_kernel params([#tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = f16>
+// CHECK-NEXT: tl.compiled_kernel @gemm_kernel params([#tl.param<dim, 0>, #tl.param<dim, 2>, #tl.param<tensor_map, 0, box = [64, 128], swizzle = 128, type = f16>
 // CHECK-SAME: device_kernel.cu = "#include <tl/cuda.h>\0A
 // CHECK-SAME: kernel.ptx = "
 // CHECK-SAME: .target sm_90a

@@ -205,7 +205,7 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // CHECK:         scf.if %[[FIRST]] {
   // CHECK:           scf.if %{{.+}} {
   // CHECK-NEXT:      } else {
-  // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %arg0, %{{.+}}, box[%{{.+}}, %{{.+}}]
+  // CHECK:           nvvm.cp.async.bulk.tensor.global.shared.cta %arg1, %{{.+}}, box[%{{.+}}, %{{.+}}]
   // CHECK-NEXT:      nvvm.cp.async.bulk.commit.group
   // CHECK-NEXT:      nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK-NEXT:    }

@@ -60,7 +60,7 @@ gpu.module @signatures attributes {tl.target = #tl.target<chip = "sm_90a">} {
   // The bulk copy engine takes a tensor map in place of all of these; copies of one
   // box share it. An extent tells whether the tensor is empty.
   // CHECK-LABEL: gpu.func @tensor_map
-  // CHECK-SAME:    (%{{[^ ]+}}: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 32], swizzle = 128, type = bf16>}, %{{[^ ]+}}: i64 {tl.param = #tl.param<dim, 0>}) kernel
+  // CHECK-SAME:    (%{{[^ ]+}}: i64 {tl.param = #tl.param<dim, 0>}, %{{[^ ]+}}: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 32], swizzle = 128, type = bf16>}) kernel
   gpu.func @tensor_map(%A: memref<?x64xbf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
