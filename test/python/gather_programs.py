@@ -84,6 +84,43 @@ def _scattered(rng):
 
 
 @T.prim_func
+def parted(
+    A: T.Tensor((60, 90), "float16"),
+    B: T.Tensor((2, 96, 32), "float16"),
+    R: T.Tensor((2, 2, 64, 64), "float32"),
+):
+    """Boxes, some over the tensor's edge, to parts of tiles that keep what is beside them."""
+    with T.Kernel(2, threads=128) as b:
+        As, Bs = T.alloc_shared((64, 64), "float16"), T.alloc_shared((64, 32), "float16")
+        acc = T.alloc_fragment((64, 64), "float32")
+        T.clear(acc)
+        T.fill(As, 3)
+        T.fill(Bs, 2)
+        for k in T.serial(3):
+            for i, j in T.Parallel(40, 32):
+                As[i + 24, j + 32] = A[b * 24 + i - 3, k * 32 + j]
+            for i, j in T.Parallel(32, 32):
+                Bs[32 + i, j] = B[b, k * 32 + i, j]
+            for i, j in T.Parallel(64, 64):
+                acc[i, j] += As[i, j] * Bs[i, j % 32]
+        T.copy(acc, R[0, b, 0, 0])
+        T.copy(As, R[1, b, 0, 0])
+
+
+def _parted(rng):
+    a, b = (rng.integers(-3, 4, s).astype(np.float16) for s in ((60, 90), (2, 96, 32)))
+    padded = np.zeros((80, 96), np.float32)
+    padded[3:63, :90] = a
+    x, y, result = np.full((2, 64, 64), 3.0), np.full((2, 64, 32), 2.0), np.zeros((2, 64, 64), np.float32)
+    for k in range(3):
+        for block in range(2):
+            x[block, 24:, 32:] = padded[block * 24 : block * 24 + 40, k * 32 : k * 32 + 32]
+            y[block, 32:] = b[block, k * 32 : k * 32 + 32]
+            result[block] += x[block] * np.tile(y[block], 2)
+    return (a, b, np.full((2, 2, 64, 64), np.nan, np.float32)), np.stack([result, x]).astype(np.float32)
+
+
+@T.prim_func
 def written(K: T.Tensor((64, 64), "float32"), table: T.Tensor((8,), "int32"), R: T.Tensor((4, 8, 64), "float32")):
     """The kernel writes the table between two copies of rows."""
     with T.Kernel(1, threads=64):
@@ -108,6 +145,7 @@ CASES = {
     "rows of a table": (attended, _attended),
     "patches": (convolved, _convolved),
     "zeros elsewhere": (scattered, _scattered),
+    "boxes to parts of tiles": (parted, _parted),
     "a table that is written": (written, _written),
 }
 

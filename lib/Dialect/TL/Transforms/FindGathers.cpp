@@ -8,6 +8,12 @@
 //
 // As a `tl.copy` its pieces go past the registers, and may run ahead.
 //
+// A loop whose indices name a part of a shared tile that begins elsewhere is a
+// copy of a box to there, if they name a box of the tensor, too:
+//
+//   for i, j in T.Parallel(32, 32):
+//       S[i, j + 32] = A[row + i, column + j]
+//
 // Sound because it moves the same elements:
 //
 // - The loop stores to each element of a part of a shared tile that its indices
@@ -19,6 +25,9 @@
 // - The last index goes along a row: it is added to the last place, and no
 //   other place, nor the condition, depends on it. So the places for zero are
 //   those of the row's first element.
+// - In a box each index is added to the place of its dimension once, and to no
+//   other: the box begins at the places for zero. Where in the tile it goes is
+//   constant, and all of it is inside.
 // - Places are computed also where the condition does not hold: of arithmetic
 //   that nothing can go wrong in, and of reads, which are zero outside.
 // - The kernel writes neither the tensor nor what the places are read from, and
@@ -40,6 +49,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
@@ -70,19 +80,31 @@ public:
            collectOps() && readsWhatStays();
   }
 
+  /// False if the loop is no copy of a box to a part of a tile that begins
+  /// elsewhere than at zero.
+  bool findBox() {
+    return loop.getExtents().size() > 0 && findPart() && isBox() &&
+           collectOps() && !readsTables() && readsWhatStays();
+  }
+
   /// Writes the copy in place of the loop, if its pieces are large enough.
   void rewrite();
+  void rewriteBox();
 
 private:
   bool findStores();
   bool findLoad(Value stored);
   bool storesTile(StoreOp store);
+  bool findPart();
   bool hasRows();
+  bool isBox();
+  bool isOfSameType();
   bool collectOps();
+  bool readsTables();
   bool readsWhatStays();
-  void findSlopes();
-  /// How much an index changes from one element of a row to the next; none if
-  /// that is neither 0 nor 1.
+  void findSlopes(Value along);
+  /// How much an index changes with the one that slopes were found along; none
+  /// if that is neither 0 nor 1.
   std::optional<int64_t> getSlope(Value value) const {
     auto found = slopes.find(value);
     return found == slopes.end() ? std::optional<int64_t>(0) : found->second;
@@ -97,7 +119,9 @@ private:
   Value condition; ///< null if all rows exist
   bool isInverted = false;
   bool keeps = false; ///< stores nothing where there is no row
-  /// Of what depends on the last index.
+  /// Where in the tile a box begins.
+  SmallVector<int64_t> corner;
+  /// Of what depends on the index that they were found along.
   DenseMap<Value, std::optional<int64_t>> slopes;
   /// What computes the places, in order.
   SmallVector<Operation *> ops;
@@ -185,9 +209,67 @@ bool Gather::findStores() {
   return storesTile(store) && findLoad(store.getValue());
 }
 
+/// The number that `index` adds to `argument`.
+static std::optional<int64_t> getShift(Value index, Value argument) {
+  if (index == argument)
+    return 0;
+  auto sum = index.getDefiningOp<arith::AddIOp>();
+  if (!sum)
+    return std::nullopt;
+  bool isFirst = sum.getLhs() == argument;
+  if (!isFirst && sum.getRhs() != argument)
+    return std::nullopt;
+  return getConstantIntValue(isFirst ? sum.getRhs() : sum.getLhs());
+}
+
+/// Finds the one store, of an element that is loaded, and where in its tile the
+/// part begins that it fills.
+bool Gather::findPart() {
+  SmallVector<StoreOp> stores;
+  loop.getBody().walk([&](StoreOp each) { stores.push_back(each); });
+  if (stores.size() != 1 || stores[0]->getBlock() != body)
+    return false;
+  store = stores[0];
+  load = store.getValue().getDefiningOp<LoadOp>();
+  auto alloc = store.getTarget().getDefiningOp<AllocOp>();
+  if (!load || !alloc || !isInSpace(alloc, Space::Shared) ||
+      loop->isProperAncestor(alloc) ||
+      store.getIndices().size() != body->getNumArguments())
+    return false;
+  for (auto [index, argument, extent, size] :
+       llvm::zip(store.getIndices(), body->getArguments(), loop.getExtents(),
+                 alloc.getType().getShape())) {
+    std::optional<int64_t> shift = getShift(index, argument);
+    if (!shift || *shift < 0 || extent > size || *shift > size - extent)
+      return false;
+    corner.push_back(*shift);
+  }
+  return llvm::any_of(corner, [](int64_t shift) { return shift != 0; });
+}
+
+/// Whether what is loaded is a box of the tensor, of the loop's extents in its
+/// last dimensions.
+bool Gather::isBox() {
+  if (!isOfSameType() || load.getIndices().size() < body->getNumArguments())
+    return false;
+  size_t before = load.getIndices().size() - body->getNumArguments();
+  return llvm::all_of(body->getArguments(), [&](BlockArgument argument) {
+    findSlopes(argument);
+    size_t own = before + argument.getArgNumber();
+    return llvm::all_of(llvm::enumerate(load.getIndices()), [&](auto place) {
+      return getSlope(place.value()) == (place.index() == own ? 1 : 0);
+    });
+  });
+}
+
+bool Gather::readsTables() {
+  return llvm::any_of(ops, [](Operation *op) { return isa<LoadOp>(op); });
+}
+
 /// Each number is looked at once, in order: it may be added to itself often.
-void Gather::findSlopes() {
-  slopes[last()] = 1;
+void Gather::findSlopes(Value along) {
+  slopes.clear();
+  slopes[along] = 1;
   loop.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (llvm::all_of(op->getOperands(),
                      [&](Value value) { return getSlope(value) == 0; }))
@@ -204,14 +286,18 @@ void Gather::findSlopes() {
   });
 }
 
+/// Whether elements go from device memory to a tile of the same type.
+bool Gather::isOfSameType() {
+  return isInSpace(load.getSource(), Space::Global) &&
+         cast<MemRefType>(load.getSource().getType()).getElementType() ==
+             cast<MemRefType>(store.getTarget().getType()).getElementType();
+}
+
 /// Whether the last index goes along a row of the tensor, and no further.
 bool Gather::hasRows() {
-  if (!isInSpace(load.getSource(), Space::Global) ||
-      load.getIndices().empty() ||
-      cast<MemRefType>(load.getSource().getType()).getElementType() !=
-          cast<MemRefType>(store.getTarget().getType()).getElementType())
+  if (!isOfSameType() || load.getIndices().empty())
     return false;
-  findSlopes();
+  findSlopes(last());
   if (condition && getSlope(condition) != 0)
     return false;
   OperandRange places = load.getIndices();
@@ -274,6 +360,7 @@ int64_t Gather::getPieceBytes(ArrayRef<Value> places) {
     return getDivisor(places.back()) % width == 0 &&
            getRowDivisor(tensor) % width == 0 &&
            loop.getExtents().back() % width == 0 &&
+           (corner.empty() || corner.back() % width == 0) &&
            getAlignment(tensor) % (width * bytes) == 0 &&
            llvm::all_of(ArrayRef(getStrideDivisors(tensor)).drop_back(),
                         [&](int64_t stride) { return stride % width == 0; });
@@ -316,6 +403,31 @@ void Gather::rewrite() {
   (getPieceBytes(places) >= kLeastPiece ? loop.getOperation() : copy)->erase();
 }
 
+void Gather::rewriteBox() {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  IRMapping mapping;
+  for (BlockArgument index : body->getArguments())
+    mapping.map(index, arith::ConstantIndexOp::create(builder, loc, 0));
+  for (Operation *op : ops)
+    builder.clone(*op, mapping);
+  SmallVector<Value> places =
+      llvm::map_to_vector(load.getIndices(), [&](Value place) {
+        return mapping.lookupOrDefault(place);
+      });
+  if (getPieceBytes(places) < kLeastPiece)
+    return;
+  SmallVector<Value> offsets =
+      llvm::map_to_vector(corner, [&](int64_t shift) -> Value {
+        return arith::ConstantIndexOp::create(builder, loc, shift);
+      });
+  CopyOp::create(builder, loc, load.getSource(), places, store.getTarget(),
+                 offsets, builder.getDenseI64ArrayAttr(loop.getExtents()),
+                 /*async=*/false, /*bulk=*/false, /*barrier=*/Value(),
+                 /*barrierIndex=*/Value());
+  loop.erase();
+}
+
 namespace {
 struct FindGathersPass : tl::impl::FindGathersPassBase<FindGathersPass> {
   void runOnOperation() override {
@@ -332,6 +444,8 @@ struct FindGathersPass : tl::impl::FindGathersPassBase<FindGathersPass> {
       for (ParallelOp loop : loops)
         if (Gather gather(loop); gather.find())
           gather.rewrite();
+        else if (Gather box(loop); box.findBox())
+          box.rewriteBox();
     }
   }
 };

@@ -164,3 +164,75 @@ gpu.module @others attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 }
+
+// -----
+
+// A box goes to a part of a tile that begins elsewhere.
+// CHECK-LABEL: gpu.func @part
+// CHECK-SAME:      %[[K:[^:]+]]: memref<64x64xf16>
+// CHECK-SAME:      %[[ROW:[^:]+]]: index
+// CHECK:         %[[S:.*]] = tl.alloc
+// CHECK:         %[[AT:.*]] = arith.addi %[[ROW]], %{{.*}} : index
+// CHECK:         tl.copy %[[K]][%[[AT]], %{{.*}}] to %[[S]][%{{.*}}, %{{.*}}] tile(32, 32)
+// CHECK-NOT:     tl.parallel
+gpu.module @part attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @part(%K: memref<64x64xf16> {tl.align = 16 : i64}, %row: index) kernel {
+    %c32 = arith.constant 32 : index
+    %S = tl.alloc : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (32, 32) {
+      %r = arith.addi %row, %i : index
+      %x = tl.load %K[%r, %j] : memref<64x64xf16>
+      %right = arith.addi %j, %c32 : index
+      tl.store %x, %S[%i, %right] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// No box, or not to a part of its own: transposed; a diagonal; behind the end;
+// in front of the beginning; pieces of two bytes; by an unknown number.
+// CHECK-LABEL: gpu.func @no_part
+// CHECK-NOT:   tl.copy
+gpu.module @no_part attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  gpu.func @no_part(%K: memref<64x64xf16> {tl.align = 16 : i64}, %n: index) kernel {
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %c33 = arith.constant 33 : index
+    %back = arith.constant -1 : index
+    %S = tl.alloc : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.parallel (%i, %j) in (32, 32) {
+      %x = tl.load %K[%j, %i] : memref<64x64xf16>
+      %right = arith.addi %j, %c32 : index
+      tl.store %x, %S[%i, %right] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i, %j) in (32, 32) {
+      %at = arith.addi %i, %j : index
+      %x = tl.load %K[%i, %at] : memref<64x64xf16>
+      %right = arith.addi %j, %c32 : index
+      tl.store %x, %S[%i, %right] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i, %j) in (32, 32) {
+      %x = tl.load %K[%i, %j] : memref<64x64xf16>
+      %right = arith.addi %j, %c33 : index
+      tl.store %x, %S[%i, %right] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i, %j) in (32, 32) {
+      %x = tl.load %K[%i, %j] : memref<64x64xf16>
+      %left = arith.addi %j, %back : index
+      tl.store %x, %S[%i, %left] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i, %j) in (32, 32) {
+      %x = tl.load %K[%i, %j] : memref<64x64xf16>
+      %right = arith.addi %j, %c1 : index
+      tl.store %x, %S[%i, %right] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    tl.parallel (%i, %j) in (32, 32) {
+      %x = tl.load %K[%i, %j] : memref<64x64xf16>
+      %right = arith.addi %j, %n : index
+      tl.store %x, %S[%i, %right] : memref<32x64xf16, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+}

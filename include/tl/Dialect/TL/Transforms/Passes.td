@@ -323,8 +323,9 @@ def FindGathersPass : Pass<"tl-find-gathers", "::mlir::gpu::GPUModuleOp"> {
     A `tl.parallel` that stores elements of a tensor to all of a shared tile, or of the
     part that begins at zero, becomes a `tl.copy` with `places`: if its last index goes
     along the rows of the tensor, and the kernel writes nothing of what the loop reads.
-    Where a condition does not hold the loop may store zero. Not if pieces of rows would
-    be smaller than 4 bytes.
+    Where a condition does not hold the loop may store zero. One that copies a box of the
+    tensor to a part that begins elsewhere becomes a plain `tl.copy` of the box. Not if
+    pieces of rows would be smaller than 4 bytes.
 
     Requires a target, and does nothing on one without `cp.async`.
   }];
