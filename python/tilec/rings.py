@@ -37,6 +37,11 @@ def operations(ops: Sequence[Op]) -> Iterator[Op]:
             yield from operations(region.ops)
 
 
+def arguments(op: Op) -> list[Value]:
+    """Returns what the regions of an operation are given, such as the variable of a loop."""
+    return [argument for region in op.regions for argument in region.arguments]
+
+
 def run_ahead(body: list[Op], loops: Sequence[Op], key: Callable[[Value], Any]) -> None:
     """Makes rings of a kernel's body single tiles, and the loops around them pipelined ones.
 

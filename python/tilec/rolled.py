@@ -13,7 +13,7 @@ from __future__ import annotations
 from .forms import Form, Forms, Maker
 from .groups import is_pure, signed
 from .ir import Op, Value
-from .rings import is_written_first, operations
+from .rings import arguments, is_written_first, operations
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,10 +45,6 @@ def _numbers_of_slots(facts: Facts, loop: Op) -> list[int]:
     return sorted({int(op.operands[0].type.removeprefix("memref<").split("x")[0]) for op in anew} - {1})
 
 
-def _arguments(op: Op) -> list[Value]:
-    return [argument for region in op.regions for argument in region.arguments]
-
-
 class _DifferError(Exception):
     """Two sequences are not alike."""
 
@@ -59,7 +55,7 @@ class _Steps:
     def __init__(self, facts: Facts, body: Sequence[Op]) -> None:
         self._facts = facts
         self._forms = Forms(facts, {})
-        self._effects = {v for op in operations(body) if not is_pure(op) for v in (*op.results, *_arguments(op))}
+        self._effects = {v for op in operations(body) if not is_pure(op) for v in (*op.results, *arguments(op))}
         self._inside = set(operations(body))
         self._same: dict[Value, Value] = {}
         self._kept: set[Value] = set()

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from .forms import Counter, Digit, Form, Forms, Maker, are_apart, extent
 from .groups import ENDS, Facts, is_of_block, is_private, is_pure
 from .ir import Block, Op, Value, integers
-from .rings import operations
+from .rings import arguments, operations
 from .typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _Statement:
     def __init__(self, facts: Facts, statement: Op, elsewhere: Container[Value]) -> None:
         self.facts = facts
         self._elsewhere = elsewhere
-        self._makers = {v: op for op in operations([statement]) for v in (*op.results, *_arguments(op))}
+        self._makers = {v: op for op in operations([statement]) for v in (*op.results, *arguments(op))}
         self._ids = {op.results[0] for op in facts.makers.values() if op.name == "gpu.thread_id" and _is_along_x(op)}
         self._stored = {op.operands[1] for op in operations([statement]) if op.name == "tl.store"}
         self._found: dict[Value, Value] = {}
@@ -185,7 +185,7 @@ class _Statement:
         found = known.get(self._place(load.operands))
         if found is not None:
             self._found[load.results[0]] = found
-        elif load.operands[0] in self._stored or is_private(load.operands[0]):
+        elif load.operands[0] in self._stored or not (_is_tensor(load.operands[0]) or self._is_tile(load.operands[0])):
             raise _NoTileError
 
     def _place(self, operands: Sequence[Value]) -> Any:
@@ -261,13 +261,9 @@ class _Statement:
         )
 
     def _is_tile(self, target: Value) -> bool:
-        """Whether a tile in shared memory has no other name."""
+        """Whether it is what was allocated in shared memory, and no view of that."""
         op = self.facts.makers.get(target)
         return op is not None and op.name == "tl.alloc" and "<workgroup>" in target.type
-
-
-def _arguments(op: Op) -> list[Value]:
-    return [argument for region in op.regions for argument in region.arguments]
 
 
 def _is_tensor(source: Value) -> bool:
