@@ -95,15 +95,20 @@ class Kernel(_tl.FastCallable):
             return self._call(args, kwargs, like)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], like: Any) -> Any:
-        launch = self._launch or self._load()
         arguments = self._bind(args, kwargs)
         results = self._results.allocate(arguments, is_cuda=self.is_cuda, like=like)
-        values = self._results.insert(arguments, results)
-        if launch(*values) is NotImplemented:
-            self._launch_with_copies(launch, values)
-        elif not kwargs and (fast := self._results.fast(launch, arguments)):
+        copied = self.launch(self._results.insert(arguments, results))
+        if not copied and not kwargs and (fast := self._results.fast(self.launcher(), arguments)):
             self._use(fast)
         return self._results.returned(results)
+
+    def launch(self, values: Sequence[Any]) -> bool:
+        """Calls it with the value of every parameter, results included, and returns whether arrays had to be copied."""
+        launch = self.launcher()
+        if launch(*values) is not NotImplemented:
+            return False
+        self._launch_with_copies(launch, values)
+        return True
 
     def _use(self, fast: Any) -> None:
         """Has `fast` do those calls from now on that it can do."""
@@ -115,7 +120,11 @@ class Kernel(_tl.FastCallable):
             raise grid_in_brackets(self.name, here())
 
     def launcher(self) -> Callable[..., Any]:
-        """Returns what calls it with every parameter, results included, and allocates nothing."""
+        """Returns what calls it with every parameter, results included, and allocates nothing.
+
+        On a GPU it takes what lies there: for arrays of NumPy it does nothing and returns `NotImplemented`. `launch`
+        copies them.
+        """
         return self._launch or self._load()
 
     def with_results(self, inputs: Sequence[Any]) -> list[Any]:
@@ -176,7 +185,7 @@ class Kernel(_tl.FastCallable):
         returned = [p.name for p in self.function.parameters if p.name not in names]
         return f": it takes {quoted(names)}{f', and returns {quoted(returned)}' if returned else ''}"
 
-    def _launch_with_copies(self, launch: Callable[..., Any], values: list[Any]) -> None:
+    def _launch_with_copies(self, launch: Callable[..., Any], values: Sequence[Any]) -> None:
         """Runs a kernel on a GPU for arrays of the host."""
         import numpy as np
 

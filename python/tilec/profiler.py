@@ -241,10 +241,23 @@ class Profiler:
         return result
 
     def _bound(self, inputs: list[Any]) -> Callable[[], object]:
-        """Returns a call of the kernel that allocates nothing."""
-        arguments = self.kernel.with_results(inputs)
+        """Returns a call of the kernel that allocates and copies nothing: arrays of NumPy are on the GPU before it."""
+        from .results import is_numpy_array
+        from .strided import HostCopy
+
+        taken = self.kernel.function.taken(self.kernel.outputs)
+        copies = [
+            HostCopy(value, parameter, cuda=self.device) if self.device is not None and is_numpy_array(value) else None
+            for parameter, value in zip(taken, inputs, strict=True)
+        ]
+        on_gpu = [value if copy is None else copy.tensor for value, copy in zip(inputs, copies, strict=True)]
+        arguments = self.kernel.with_results(on_gpu)
         launch = self.kernel.launcher()
-        return lambda: launch(*arguments)
+
+        def run() -> None:
+            assert launch(*arguments) is not NotImplemented, "nothing is left to be copied"
+
+        return run
 
     def run_once(self, func: Callable[..., object] | None = None) -> Any:
         """Runs the kernel, or `func`, once and returns its results."""
@@ -271,7 +284,7 @@ class Profiler:
         copies = [from_storage(*to_storage(v), cuda=self.device) if hasattr(v, "shape") else v for v in inputs]
         reference = expected(self.kernel.function, self.kernel.outputs, reference_program, copies)
         arguments = self.kernel.with_results(inputs)
-        self.kernel.launcher()(*arguments)
+        self.kernel.launch(arguments)
         for i, wanted in zip(written(self.kernel.function, self.kernel.outputs), reference, strict=True):
             name = self.kernel.function.parameters[i].name
             problem = compare(name, to_storage(arguments[i]), wanted, rtol, atol, max_mismatched_ratio)

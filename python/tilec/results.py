@@ -191,9 +191,8 @@ class Result:
 def _allocate(shape: tuple[int, ...], dtype: DType, like: Any, *, is_cuda: bool) -> Any:
     from .array import numpy_dtype
 
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None and isinstance(like, numpy.ndarray):
-        return numpy.empty(shape, numpy_dtype(dtype))
+    if is_numpy_array(like):
+        return sys.modules["numpy"].empty(shape, numpy_dtype(dtype))
     return _array(shape, dtype, like, is_cuda=is_cuda)
 
 
@@ -209,6 +208,12 @@ def torch_dtype(dtype: DType) -> Any:
     from importlib import import_module
 
     return getattr(import_module("torch"), dtype.library_name)
+
+
+def is_numpy_array(value: Any) -> bool:
+    """Whether an argument is an array of NumPy, which is not imported to find out."""
+    numpy: Any = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def is_on_gpu(value: Any) -> bool:

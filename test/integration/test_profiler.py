@@ -64,3 +64,15 @@ def test_events():
 
 def test_results_are_checked():
     double(1 << 20).get_profiler().assert_allclose(lambda a: a * 2)
+
+
+def test_arrays_of_numpy_are_measured_on_the_gpu():
+    """A kernel that is given them by itself says that they must be copied, and does nothing."""
+    kernel = double(1 << 26)
+    profiler = kernel.get_profiler()
+    x = np.random.default_rng().standard_normal(1 << 26, np.float32)
+    profiler.assert_allclose(lambda a: a * 2, [x])
+    with pytest.raises(AssertionError, match="67108864 of 67108864 elements of `B` are wrong"):
+        profiler.assert_allclose(lambda a: a * 2 + 1, [x])
+    given, made = (profiler.do_bench(warmup=5, rep=50, inputs=inputs) for inputs in ([x], None))
+    assert 0.8 < given / made < 1.25

@@ -7,9 +7,10 @@ import pytest
 
 import tilec
 import tilec.language as T
-from tilec import dtypes, supply
+from tilec import _tl, dtypes, strided, supply
 from tilec.errors import ArgumentError
 from tilec.profiler import interval, median
+from tilec.strided import HostCopy
 from tilec.supply import TensorSupplyType
 from tilec.verify import compare
 
@@ -68,6 +69,52 @@ def test_profiler_runs_and_checks():
         profiler.assert_allclose(lambda a: None)
     with pytest.raises(ArgumentError, match="returns 2 tensors, expected `B`"):
         profiler.assert_allclose(lambda a: (a, a))
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """Has a kernel of the CPU take arrays of NumPy as those of GPUs do, by copies; returns how often each was run."""
+
+    def change(kernel):
+        launch, runs = kernel.launcher(), []
+
+        def launch_what_is_there(*values):
+            if any(isinstance(value, np.ndarray) for value in values):
+                return NotImplemented
+            runs.append(values)
+            return launch(*values)
+
+        monkeypatch.setattr(kernel, "_launch", launch_what_is_there)
+        monkeypatch.setattr(kernel, "fast", None)
+        monkeypatch.setattr(_tl, "cuda_synchronize", lambda device: None)
+        monkeypatch.setattr(strided, "HostCopy", lambda a, p, cuda: HostCopy(a, p, cuda=None))
+        return runs
+
+    return change
+
+
+def test_arrays_of_numpy_are_copied_before_a_kernel_runs(as_on_a_gpu):
+    """Else nothing runs, and what is compared is what the memory of the results held before."""
+    kernel = tilec.compile(double, target="cpu", out_idx=-1)
+    runs = as_on_a_gpu(kernel)
+    x = np.random.default_rng().standard_normal((4, 8), np.float32)
+    kernel.get_profiler().assert_allclose(lambda a: a * 2, [x])
+    assert len(runs) == 1
+    with pytest.raises(AssertionError, match="32 of 32 elements of `B` are wrong"):
+        kernel.get_profiler().assert_allclose(lambda a: a * 2 + 1, [x])
+
+
+def test_what_is_measured_is_the_kernel(as_on_a_gpu, monkeypatch):
+    """Arrays are copied once, before it is called."""
+    kernel = tilec.compile(double, target="cpu", out_idx=-1)
+    runs = as_on_a_gpu(kernel)
+    profiler = kernel.get_profiler()
+    monkeypatch.setattr(profiler, "device", 0)
+    run = profiler._bound([np.ones((4, 8), np.float32)])
+    run()
+    run()
+    assert len(runs) == 2
+    np.testing.assert_array_equal(runs[1][1].numpy(), np.full((4, 8), 2))
 
 
 def test_a_kernel_that_changes_its_inputs():

@@ -147,7 +147,7 @@ class _Operator:
     def run(self, *arguments: Any) -> Any:
         """Launches the kernels."""
         results = self._allocate(arguments)
-        self._kernel.launcher()(*self._results.insert(arguments, results))
+        self._kernel.launch(self._results.insert(arguments, results))
         for i in self._written:
             # For autograd, which may have kept the tensor as it was.
             self._torch.autograd.graph.increment_version(arguments[i])

@@ -6,9 +6,8 @@ package, which finds the stream; errors are those of other backends.
 
 from __future__ import annotations
 
-import sys
-
 from .. import _tl, errors
+from ..results import is_numpy_array
 from ..typed import TYPE_CHECKING
 from . import find, register
 from .base import Backend, HostCompiler, Package
@@ -78,7 +77,7 @@ class _Call:
             return self._function(*arguments)
         except (TypeError, ValueError, RuntimeError) as error:
             raised = self._translated(error)
-            if self._is_cuda and isinstance(raised, errors.DeviceError) and any(map(_is_array, arguments)):
+            if self._is_cuda and isinstance(raised, errors.DeviceError) and any(map(is_numpy_array, arguments)):
                 return NotImplemented
             raise raised from None
 
@@ -88,11 +87,6 @@ class _Call:
         if message != str(error):
             return errors.ArgumentError(str(error))
         return _ERRORS.get(self._category(), errors.LaunchError)(message)
-
-
-def _is_array(value: Any) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 _ERRORS: dict[int, type[errors.TLError]] = {
