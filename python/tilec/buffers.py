@@ -262,12 +262,27 @@ class Buffer:
             if not isinstance(index, Expr) or index.const is not None or not isinstance(extent, int):
                 continue
             if index.value in block.arguments and index.range.high >= extent:
+                if self._grow(dimension, index.range.high + 1):
+                    continue
                 raise RangeError(
                     f"`T.Parallel` has {index.range.high + 1} iterations that assign to `{self.name or 'buffer'}`, "
                     f"whose extent in dimension {dimension} is {extent}: make one of them the other, or put the "
                     f"assignment behind a condition",
                     location=current().here(),
                 )
+
+    def _grow(self, dimension: int, extent: int) -> bool:
+        """Gives a fragment that nothing has used yet, of a program for TileLang, as many elements as a loop assigns to.
+
+        A thread has a register there for what it assigns, whatever the extent says, and a loop over as many elements
+        reads it. Returns whether it was done.
+        """
+        if not current().for_tilelang or self.space != "fragment" or self.value.uses:
+            return False
+        shape = [extent if d == dimension else int(e) for d, e in enumerate(self.shape)]
+        self.shape = tuple(shape)
+        self.value.type = buffer_type(shape, self.dtype, self.space)
+        return True
 
     def _scatter(self, places: list[tuple[Any, ...]], value: Any) -> None:
         """Writes the numbers of a vector, or one number, to elements."""

@@ -1236,3 +1236,32 @@ def variables_that_begin_with_zero():
     np.testing.assert_array_equal(found[1], np.full(n, 40))
     np.testing.assert_array_equal(found[2], np.full(n, -(-int(limit[0]) // 3) * 3))
     np.testing.assert_array_equal(found[3:], [a[np.arange(n) // 2], a[np.arange(n) // 2 + 8]])
+
+
+@case("fragments that the first loop assigns to beyond their extent, as sinks of attention: they are as large as the loop")
+def fragments_that_grow():
+    rows, heads = 64, 8
+
+    @tilelang.jit(out_idx=[2])
+    def sinks():
+        @T.prim_func
+        def main(
+            A: T.Tensor((rows, heads), "float32"), Sinks: T.Tensor((heads,), "float16"), B: T.Tensor((rows,), "float32")
+        ):
+            with T.Kernel(heads, threads=128) as h:
+                first = T.alloc_fragment([heads], "float16")
+                row = T.alloc_fragment([rows], "float32")
+                for i in T.Parallel(rows):
+                    first[i] = Sinks[h]
+                T.copy(A[:, h], row)
+                for i in T.Parallel(rows):
+                    row[i] += T.exp2(first[i])
+                if h == 5:
+                    T.copy(row, B)
+
+        return main
+
+    random = np.random.default_rng()
+    a = random.standard_normal((rows, heads), dtype=np.float32)
+    s = random.integers(-3, 4, heads).astype(np.float16)
+    np.testing.assert_allclose(sinks()(a, s), a[:, 5] + 2.0 ** s.astype(np.float64)[5], rtol=1e-6)
