@@ -130,6 +130,9 @@ def test_orders_and_scopes_are_words():
            lambda A: T.atomic_add(A[0, 0], 1, memory_order="strong"))  # fmt: skip
     refuse(ArgumentError, '`memory_order` of `T.atomic_load` is "relaxed", "acquire" or "seq_cst": it writes nothing',
            lambda A: T.atomic_load(A[0, 0], memory_order="release"))  # fmt: skip
+    for order in ("consume", "acquire", "acq_rel"):
+        refuse(ArgumentError, '`memory_order` of `T.atomic_store` is "relaxed", "release" or "seq_cst": it reads',
+               lambda A, order=order: T.atomic_store(A[0, 0], 1, memory_order=order))  # fmt: skip
     refuse(ArgumentError, '`scope` of `T.atomic_max` is "block", "device" or "system", not',
            lambda A: T.atomic_max(A[0, 0], 1, scope="grid"))  # fmt: skip
 

@@ -1238,7 +1238,7 @@ def variables_that_begin_with_zero():
     np.testing.assert_array_equal(found[3:], [a[np.arange(n) // 2], a[np.arange(n) // 2 + 8]])
 
 
-@case("fragments that the first loop assigns to beyond their extent, as sinks of attention: they are as large as the loop")
+@case("fragments that the first loop assigns to beyond their extent, as sinks of attention")
 def fragments_that_grow():
     rows, heads = 64, 8
 

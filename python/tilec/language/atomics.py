@@ -51,6 +51,11 @@ _ORDERS: dict[Any, MemoryOrder] = {
     "acq_rel": "acq_rel",
     "seq_cst": "seq_cst",
 }
+_IMPOSSIBLE: dict[str, tuple[tuple[MemoryOrder, ...], str]] = {
+    "atomic_load": (("release", "acq_rel"), "writes nothing that could be released"),
+    "atomic_store": (("acquire", "acq_rel"), "reads nothing that others have released"),
+}
+"""The orders that an operation cannot have, and why, as in C++."""
 _SCOPES: dict[Any, MemoryScope] = {"block": "block", "device": "device", "system": "system"}
 
 
@@ -60,9 +65,11 @@ _SCOPES: dict[Any, MemoryScope] = {"block": "block", "device": "device", "system
 def _order(name: str, memory_order: Any) -> MemoryOrder:
     if isinstance(memory_order, str | None) and memory_order in _ORDERS:
         order = _ORDERS[memory_order]
-        if name != "atomic_load" or order in ("relaxed", "acquire", "seq_cst"):
+        impossible, why = _IMPOSSIBLE.get(name, ((), ""))
+        if order not in impossible:
             return order
-        names = '"relaxed", "acquire" or "seq_cst": it writes nothing that could be released'
+        possible = [o for o in ("relaxed", "acquire", "release", "seq_cst") if o not in impossible]
+        names = '"{}", "{}" or "{}": it {}'.format(*possible, why)
     else:
         names = ", ".join(f'"{order}"' for order in _ORDERS if order)
     raise ArgumentError(f"`memory_order` of `T.{name}` is {names}, not `{memory_order!r}`", location=current().here())
@@ -375,7 +382,7 @@ def atomic_load(src: Any, memory_order: str | None = "seq_cst", *, scope: str = 
 def atomic_store(dst: Any, src: Any, memory_order: str | None = "seq_cst", *, scope: str = "device") -> None:
     """Writes `src` to an element that others read atomically; types are those of `atomic_add`.
 
-    - `memory_order`: as of `T.atomic_add`, but "seq_cst" by default, which releases as well.
+    - `memory_order`: "relaxed", "release" or "seq_cst", the default, which releases as well.
 
     >>> T.atomic_store(n[0], 1, "release")
     """
