@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
+
 from ....errors import ArgumentError, quoted
 from ....profiler import Profiler as _Profiler
 from ....supply import TensorSupplyType as TensorSupplyType
@@ -21,7 +24,8 @@ __all__ = ["Profiler", "TensorSupplyType", "do_bench"]
 
 
 class Profiler:
-    """Runs a kernel on tensors that are made for it: PyTorch's where PyTorch is imported, else NumPy's."""
+    """Runs a kernel on tensors that are made for it: PyTorch's on a GPU if it is installed, as it is imported with
+    TileLang, and on the CPU if the program has imported it; else NumPy's."""
 
     def __init__(self, kernel: JITKernel, supply_type: TensorSupplyType = TensorSupplyType.Auto) -> None:
         self.kernel = kernel
@@ -57,6 +61,9 @@ class Profiler:
                 f"`dynamic_symbolic_constraints` names {quoted(unknown)}, and the symbols of `{kernel.name}` are "
                 f"{quoted(sorted(known)) or 'none'}"
             )
+        if kernel.is_cuda:
+            with suppress(ImportError):
+                import_module("torch")
         made: list[Any] = []
         for i, parameter in enumerate(kernel.function.declared):
             if i in (kernel.outputs or ()) and not with_output:
