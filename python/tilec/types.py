@@ -223,9 +223,10 @@ def is_symbol(value: Any) -> bool:
 Extent = int | Symbol
 
 
-def dynamic(names: str, dtype: Any = "int32") -> Any:
+def dynamic(name: str, dtype: Any = "int32") -> Any:
     """Returns a symbol, or a tuple of symbols for several names separated by commas or spaces.
 
+    - `name`: "m", or "m, n".
     - `dtype`: an integer type, which says nothing more: symbols are as wide as extents of tensors are.
 
     >>> T.dynamic("m")
@@ -241,7 +242,7 @@ def dynamic(names: str, dtype: Any = "int32") -> Any:
 
     A symbol needs not be an extent itself: of `m * 4`, `m - 1` or `64 - m` it follows. It does not of `m // 2`.
     """
-    found = tuple(Symbol(name) for name in names.replace(",", " ").split())
+    found = tuple(Symbol(one) for one in name.replace(",", " ").split())
     if not found:
         raise ShapeError("`T.dynamic` needs a name")
     if not dtypes.dtype(dtype).is_integer:

@@ -10,6 +10,7 @@ import tilec
 import tilec.language as T
 from language_programs import sparse_case
 from small_float_extremes import assert_extremes, assert_own_numbers, extremes_of_pairs, own_numbers, pairs
+from tilec import dtypes
 from tilec.errors import ArgumentError
 
 TYPES = {"float8_e4m3": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
@@ -136,14 +137,29 @@ def test_an_infinite_number_is_the_greatest_of_others(run):
     same(z, narrowed(x.astype(np.float32).sum(axis=1), "float8_e5m2"))
 
 
-def test_only_small_floats_saturate():
-    with pytest.raises(ArgumentError, match="`sat` of `T.cast` works on floats of 8 bits, which always saturate"):
+def test_small_floats_always_saturate(small):
+    with pytest.raises(
+        ArgumentError, match=f"`{dtypes.dtype(small)}` always saturates, and has no `sat=False` of `T.cast`"
+    ):
 
         @T.prim_func
-        def f(X: T.Tensor((32,), "float32"), Y: T.Tensor((32,), "float16")):
+        def f(X: T.Tensor((32,), "float32"), Y: T.Tensor((32,), small)):
             with T.Kernel(1, threads=32):
                 for i in T.Parallel(32):
-                    Y[i] = T.cast(X[i], "float16", sat=True)
+                    Y[i] = T.cast(X[i], small, sat=False)
+
+
+@pytest.mark.parametrize("sat", [False, True])
+def test_other_floats_never_saturate(run, sat):
+    @T.prim_func
+    def f(X: T.Tensor((32,), "float32"), Y: T.Tensor((32,), "float16")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                Y[i] = T.cast(X[i], "float16", sat=sat)
+
+    y = np.zeros(32, np.float16)
+    run(f, np.full(32, 1e6, np.float32), y)
+    assert np.isposinf(y).all()
 
 
 @pytest.mark.parametrize("target", ["float16", "bfloat16", "float32", "float64"])

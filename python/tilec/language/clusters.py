@@ -171,7 +171,9 @@ def copy_cluster(
     cluster_mask: Any = None,
     remote_barrier: Any = None,
     eviction_policy: str | None = None,
+    coalesced_width: int | None = None,
     annotations: dict[str, Any] | None = None,
+    loop_layout: Any = None,
     src_block: Any = None,
 ) -> None:
     """Copies a tile to shared memory of another block of the cluster, or from there.
@@ -187,7 +189,7 @@ def copy_cluster(
     - `cluster_mask`: instead of a block, bits that say which blocks get what the first of them copies, `0b0101` for
       blocks 0 and 2; the others copy what they say themselves. `dst` is a shared tile then. The blocks of the cluster
       meet in it, as by `T.cluster_sync`, and the tile is there behind it.
-    - `eviction_policy`, `annotations`: hints for other compilers, without effect.
+    - `eviction_policy`, `coalesced_width`, `annotations`, `loop_layout`: hints for other compilers, without effect.
 
     Constraints: between this and what the other block does with the tile stands `T.cluster_sync`, or a wait at the
     barrier; both sides have one element type.
@@ -205,7 +207,9 @@ def copy_cluster(
         "T.copy_cluster",
         "the compiler chooses the instruction",
         eviction_policy=eviction_policy,
+        coalesced_width=coalesced_width,
         annotations=annotations,
+        loop_layout=loop_layout,
     )
     if cluster_mask is not None:
         if dst_block is not None or src_block is not None or remote_barrier is not None:

@@ -31,7 +31,7 @@ def Cast(dtype: Any, value: Any) -> Any:
     return values.cast(value, dtype)
 
 
-def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any = None, span: Any = None) -> Any:
+def cast(value: Any, dtype: Any, round: str = "", sat: bool = True, rbits: Any = None, span: Any = None) -> Any:
     """Converts a number to a type.
 
     Integers wrap, and are true unless zero; floats round to nearest even, and what is too large for 8 bits becomes the
@@ -39,7 +39,7 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any 
 
     - `round`: how floats round that become floats of 16 or 32 bits, or integers: "rn" to nearest even, "rz" towards
       zero, "rp" upwards, "rm" downwards; "" is "rn" for floats and "rz" for integers.
-    - `sat`: whether floats that are too large become the greatest number; those of 8 bits always do, and others never.
+    - `sat`: floats of 8 bits that are too large become the greatest number, which they always do; others never do.
     - `rbits`: stochastic rounding; not there.
     - `span`: a place in a program, which is known here by itself.
 
@@ -47,9 +47,10 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = False, rbits: Any 
     """
     if rbits is not None or round == "rs":
         raise ArgumentError('`T.cast` has no round="rs" and `rbits`: stochastic rounding', location=place())
-    if sat and not (dtypes.dtype(dtype).is_float and dtypes.dtype(dtype).bits <= 8):
+    if not sat and dtypes.dtype(dtype).is_float and dtypes.dtype(dtype).bits <= 8:
         raise ArgumentError(
-            f"`sat` of `T.cast` works on floats of 8 bits, which always saturate, and not on `{dtypes.dtype(dtype)}`",
+            f"`{dtypes.dtype(dtype)}` always saturates, and has no `sat=False` of `T.cast`: compare with its greatest "
+            "number before",
             location=place(),
         )
     if round not in _MODES:

@@ -335,16 +335,16 @@ def annotate_ws_schedule(schedule: WSSchedule) -> None:
 class ws_op:
     """Names the statements of a `with` for a schedule: `with T.ws_op("tile"):`. It changes nothing else.
 
-    - `id`: the name.
+    - `op_id`: the name.
 
     >>> with T.ws_op("scale"):
     ...     for i, j in T.Parallel(64, 64):
     ...         acc[i, j] = acc[i, j] * 2
     """
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, op_id: str) -> None:
         opened_kernel("`T.ws_op`")
-        label(_text(id, "the name of a `T.ws_op`"))
+        label(_text(op_id, "the name of a `T.ws_op`"))
 
     def __enter__(self) -> None:
         return None
