@@ -74,6 +74,23 @@ def in_kernel(name: str, dtype: str) -> tilec.PrimFunc:
     return run(name, kernel(dtype) + textwrap.indent(body(name) or "", " " * 8))["example"]
 
 
+def kept(name: str) -> tilec.PrimFunc | None:
+    """Returns the kernel of the reference with an example in it, and the number that this is about in row 63 of `C`.
+
+    None if the example does not stand in it, or ends otherwise than by giving a number a name.
+    """
+    found = body(name)
+    last = ast.parse(found).body[-1] if found else None
+    if found is None or not isinstance(last, ast.Assign) or not isinstance(last.targets[0], ast.Name):
+        return None
+    t, value = "T.get_thread_binding()", last.targets[0].id
+    store = f'if {t} < 64:\n    C[63, {t}] = T.cast({value}, "float32")\n'
+    try:
+        return run(name, kernel("float32") + textwrap.indent(found + store, " " * 8))["example"]
+    except TLError:  # it is a tile, or a text
+        return None
+
+
 def accumulator(dtype: str) -> str:
     """Returns the type that products of a type are summed in."""
     element = T.dtype(dtype)
@@ -82,12 +99,16 @@ def accumulator(dtype: str) -> str:
     return "int32" if element.bits <= 32 else dtype
 
 
-def arguments() -> list[Any]:
-    """Returns arrays for the kernel that examples stand in."""
+def arguments(seed: int | None = None) -> list[Any]:
+    """Returns arrays for the kernel that examples stand in: ones, or numbers that are drawn."""
     import numpy as np
 
-    matrices = [np.ones((64, 64), np.float32) for _ in range(3)]
-    return [*matrices, np.ones((1, 8, 8, 16), np.float32), np.ones(64, np.float32), np.ones(64, np.int32)]
+    shapes = [(64, 64), (64, 64), (64, 64), (1, 8, 8, 16), (64,)]
+    if seed is None:
+        return [*(np.ones(shape, np.float32) for shape in shapes), np.ones(64, np.int32)]
+    random = np.random.default_rng(seed)
+    floats = [random.uniform(0.1, 0.9, shape).astype(np.float32) for shape in shapes]
+    return [*floats, random.integers(1, 8, 64, dtype=np.int32)]
 
 
 TYPES = [

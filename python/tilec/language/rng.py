@@ -259,8 +259,9 @@ def rng_rand_float(bit: Literal[32, 64] = 32, dist: Literal["uniform", "normal"]
 
     A uniform `float32` takes one number of the sequence, a `float64` two, and normal ones twice as many.
 
-    >>> T.rng_init(42, seq=k)
-    >>> C[0, 0] = T.rng_rand_float(dist="normal")
+    >>> t = T.get_thread_binding()
+    >>> T.rng_init(42, seq=t)
+    >>> C[t // 64, t % 64] = T.rng_rand_float(dist="normal")
     """
     if bit not in (32, 64):
         raise ArgumentError(f"`bit` of `T.rng_rand_float` is 32 or 64, not `{bit!r}`", location=place())
