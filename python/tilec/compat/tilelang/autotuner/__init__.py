@@ -13,12 +13,13 @@ from ....autotuner.result import AutotuneResult as AutotuneResult
 from ....autotuner.tuner import AutoTuner as _AutoTuner
 from ....jit import JITFunction, JITMethod
 from ....supply import TensorSupplyType
+from ....targets import gpu_chip
 from ....typed import TYPE_CHECKING, cast
 from ....types import as_tuple
 from .. import options
 from ..engine.param import KernelParam
 from ..jit.kernel import JITKernel, plain
-from ..utils.tensor import meant
+from ..utils.tensor import load_torch, meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,6 +92,8 @@ def _profile(given: dict[str, Any], **defaults: Any) -> dict[str, Any]:
     found = {**defaults, **{n: v for n, v in given.items() if n not in _WITHOUT_EFFECT}}
     if isinstance(found.get("supply_type"), TensorSupplyType):
         found["supply_type"] = meant(found["supply_type"])
+    if found.get("ref_prog") is not None and gpu_chip() is not None:
+        load_torch()
     if found.get("supply_prog") is not None:
         found["supply_prog"] = functools.partial(_supplied, found["supply_prog"])
     return checked(found)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib import import_module
-
 from ....errors import ArgumentError, quoted
 from ....profiler import Profiler as _Profiler
 from ....supply import TensorSupplyType as TensorSupplyType
 from ....supply import concrete_shape, from_storage, to_storage
 from ....typed import TYPE_CHECKING
 from ....types import Symbol, TensorType, as_tuple
-from ..utils.tensor import meant, supply
+from ..utils.tensor import load_torch, meant, supply
 from .bench import do_bench as do_bench
 
 if TYPE_CHECKING:
@@ -62,8 +59,7 @@ class Profiler:
                 f"{quoted(sorted(known)) or 'none'}"
             )
         if kernel.is_cuda:
-            with suppress(ImportError):
-                import_module("torch")
+            load_torch()
         made: list[Any] = []
         for i, parameter in enumerate(kernel.function.declared):
             if i in (kernel.outputs or ()) and not with_output:

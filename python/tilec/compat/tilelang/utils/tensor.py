@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 
 from .... import supply as _supply
 from ....dtypes import dtype
@@ -39,6 +41,16 @@ def supply(shape: Sequence[int], dtype: DType, supply_type: TensorSupplyType, se
     if supply_type is TensorSupplyType.Normal and dtype.is_float:
         return _supply.encode(_supply.decode(storage, dtype) - 1, dtype)
     return storage
+
+
+def load_torch() -> None:
+    """Imports PyTorch if it is installed.
+
+    It is imported with TileLang, so that programs that do not import it have references of its tensors on a GPU all
+    the same. Here this is done where such tensors are made.
+    """
+    with suppress(ImportError):
+        import_module("torch")
 
 
 def get_tensor_supply(supply_type: TensorSupplyType = TensorSupplyType.Integer) -> Callable[[Any], Any]:
