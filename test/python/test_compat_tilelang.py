@@ -127,6 +127,8 @@ def test_submodules_are_there(installed, module):
         ("from tilelang.quantize.mxfp import get_mxfp_intrin_group", "`tilelang.quantize.mxfp` is a text in CUDA C++"),
         ("from tilelang.env import resolve_it", "there is no `tilelang.env.resolve_it` here"),
         ("from tilelang.tools.analyzer import op", "there is no `tilelang.tools.analyzer.op` here"),
+        ("import tilelang.utils; tilelang.utils.is_shared", "there is no `tilelang.utils.is_shared` here"),
+        ("import tilelang.env; tilelang.env.parse", "there is no `tilelang.env.parse` here"),
         ("import tilelang.no_such_module", "there is no `tilelang.no_such_module` here"),
         ("import tilelang; tilelang.compil", "there is no `tilelang.compil` here; did you mean `tilelang.compile`?"),
         ("import tilelang; tilelang.lower_trace", "there is no `tilelang.lower_trace` here"),

@@ -7,6 +7,7 @@ stands under both names in `sys.modules`. What TileLang carries along of TVM goe
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec, spec_from_loader
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any
+    from typing import Any, NoReturn
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -67,7 +68,14 @@ class _Finder:
             # Python looks for what a module has not among the modules in it, if it is a package: `_REMARK` says then
             # what is missing, which is otherwise told by the names and places of our files.
             found.__path__ = []
+        if "__getattr__" not in vars(found):
+            found.__getattr__ = partial(_refuse, module.__name__, found)
         sys.modules[module.__name__] = found
+
+
+def _refuse(theirs: str, module: ModuleType, name: str) -> NoReturn:
+    """Says what of a module is not there by the name that programs know it by."""
+    raise missing(f"{theirs}.{name}", vars(module))
 
 
 class _Remark:
