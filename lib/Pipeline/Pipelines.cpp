@@ -105,8 +105,10 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   }
   kernel.addPass(createKeepBranchesPass());
   kernel.addPass(createUnrollLoadsPass());
-  if (generator != Generator::CuTeDSL)
+  if (generator != Generator::CuTeDSL) {
     kernel.addPass(createShareAddressesPass());
+    kernel.addPass(createPrefetchMapsPass());
+  }
   kernel.addPass(createWaitForKernelsPass());
   kernel.addPass(createVerifyThreadLevelPass());
 }

@@ -387,6 +387,11 @@ static LogicalResult decodeKernelOrder(Decoder &decoder, Operation *op) {
   return success();
 }
 
+/// What is asked for early is no other than what is there later.
+static LogicalResult decodePrefetch(Decoder &, Operation *) {
+  return success();
+}
+
 void tl::sim::addOrder(DecodeTable &table) {
   table["gpu.barrier"] = decodeBarrier;
   table["nvvm.bar.warp.sync"] = decodeWarpBarrier;
@@ -397,6 +402,7 @@ void tl::sim::addOrder(DecodeTable &table) {
   table["nvvm.fence.mbarrier.init"] = decodeInitFence;
   table["nvvm.fence.proxy"] = decodeProxyFence;
   table["nvvm.griddepcontrol"] = decodeKernelOrder;
+  table["nvvm.prefetch"] = decodePrefetch;
   table["nvvm.mapa"] = decodeMapa;
   table["nvvm.mbarrier.arrive"] = decodeArrive;
   table["nvvm.mbarrier.arrive.expect_tx"] =

@@ -31,7 +31,7 @@
 
 // A module at thread level goes on from there, to the same code, with its host function or without.
 // DEFINE: %{tiles} = tl-stage-stores,tl-plan-gemms,tl-infer-layouts,tl-stage-fragments,tl-add-workspaces,tl-mark-bulk-stores,tl-verify-layouts,tl-assign-stages,tl-expand-pipeline,tl-overlap-gemms,tl-specialize-warps,tl-lower-pipes,tl-plan-shared-memory,tl-insert-sync,tl-verify-sync
-// DEFINE: %{threads} = tl-lower-tile-ops,tl-promote-fragments,tl-prefetch-operands,canonicalize,cse,tl-wait-for-kernels
+// DEFINE: %{threads} = tl-lower-tile-ops,tl-promote-fragments,tl-prefetch-operands,canonicalize,cse,tl-prefetch-maps,tl-wait-for-kernels
 // DEFINE: %{module} = tl-outline-kernels,tl-attach-target{chip=sm_90a},tl-overlap-launches,canonicalize,cse
 // DEFINE: %{to-threads} = --pass-pipeline="builtin.module(%{module},gpu.module(%{tiles},%{threads}))"
 // RUN: tl-opt %S/../Pipeline/Inputs/gemm.mlir %{to-threads} -o %t.threads.mlir

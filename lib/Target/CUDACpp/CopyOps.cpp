@@ -110,6 +110,10 @@ bool KernelPrinter::printCopyStatement(Operation *op) {
                fence.getSpace() == NVVM::SharedSpace::shared_cta &&
                print({"tl::fence_proxy_async_shared()"});
       })
+      .Case([&](NVVM::PrefetchOp prefetch) {
+        return prefetch.getTensormap() && !prefetch.getPredicate() &&
+               print(call("tl::prefetch_tensormap", {get(prefetch.getAddr())}));
+      })
       .Case([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp load) {
         SmallVector<Expression> operands = {get(load.getDstMem()),
                                             get(load.getTmaDescriptor()),

@@ -178,6 +178,7 @@ def examples():
     statement("nvvm.setmaxregister", "decrease 24")
     statement("nvvm.fence.mbarrier.init")
     statement("nvvm.griddepcontrol", "wait")
+    statement("nvvm.prefetch", "tensormap, %map : !llvm.ptr")
     statement("nvvm.fence.proxy", "{kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}")
     ops["nvvm.mbarrier.arrive"] = "%state = nvvm.mbarrier.arrive %s : !llvm.ptr<3> -> i64"
     statement("nvvm.mbarrier.arrive.expect_tx", "%s, %c32 : !llvm.ptr<3>, i32")

@@ -53,6 +53,18 @@ def OverlapLaunchesPass : Pass<"tl-overlap-launches", "::mlir::ModuleOp"> {
   }];
 }
 
+def PrefetchMapsPass : Pass<"tl-prefetch-maps", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "have tensor maps at hand for the first copy";
+  let description = [{
+    Requires thread level. The first thread of a block that is given tensor maps
+    asks for them (`prefetch.tensormap`) first of all, so that the copy engine
+    has them when barriers are set up and the kernels before this one are done.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def WaitForKernelsPass : Pass<"tl-wait-for-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "have kernels wait for those that are launched before them";
   let description = [{
