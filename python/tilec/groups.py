@@ -33,6 +33,8 @@ _OF_THE_BLOCK = (
     "gpu.barrier", MARK,
 )  # fmt: skip
 """Operations that a block executes as a whole; copies and fills of private memory are not among them."""
+_READS = (("tl.load", 0), ("tl.copy", 0), ("memref.dim", 0))
+"""Operations that read a tensor, with its place among their operands."""
 _HAND_OVER = ("memref.dim", "tl.slot", "gpu.thread_id", "gpu.block_id")
 """Pure operations that are not arithmetic."""
 
@@ -145,6 +147,11 @@ def all_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
 
 def is_private(value: Value) -> bool:
     return "<private>" in value.type
+
+
+def is_tensor(value: Value) -> bool:
+    """Whether a value is a tensor in device memory."""
+    return value.type.startswith("memref") and "#gpu" not in value.type and "#tl" not in value.type
 
 
 def is_pure(op: Op) -> bool:
@@ -264,7 +271,7 @@ class Facts:
         while len(self.dependent) != count:
             count = len(self.dependent)
             self._find(kernel.block.ops, is_divergent=False)
-        self._settled = self._settled_reads(kernel.block.ops)
+        self._settled = self._settled_reads(kernel.block.ops) | self._reads_of_what_stays(kernel.block.ops)
         self._keys: dict[Value, Any] = {}
 
     def _settled_reads(self, ops: Sequence[Op]) -> set[Value]:
@@ -292,6 +299,25 @@ class Facts:
             for place, variable, read in reads
             if place > behind.get(variable, -1) and variable not in self.dependent
         }
+
+    def _reads_of_what_stays(self, ops: Sequence[Op]) -> set[Value]:
+        """Returns what is read of arguments that the kernel does not write: each read finds the same there.
+
+        None, if it may write memory under another name than that of an argument.
+        """
+        reads: list[tuple[Value, Value]] = []
+        written: set[Value] = set()
+        for op in operations(ops):
+            for position, value in enumerate(op.operands):
+                if not is_tensor(value):
+                    continue
+                if (op.name, position) not in _READS:
+                    written.add(value)
+                elif op.name == "tl.load":
+                    reads.append((value, op.results[0]))
+        if any(value in self.makers for value in written):
+            return set()
+        return {read for tensor, read in reads if tensor not in written and tensor not in self.makers}
 
     def _find(self, ops: Sequence[Op], *, is_divergent: bool) -> None:
         for op in ops:

@@ -24,7 +24,7 @@ import re
 from typing import NamedTuple
 
 from .forms import Counter, Digit, Form, Forms, Maker, are_apart, extent
-from .groups import ENDS, Facts, is_of_block, is_private, is_pure
+from .groups import ENDS, Facts, is_of_block, is_private, is_pure, is_tensor
 from .ir import Block, Op, Value, integers
 from .rings import arguments, operations
 from .typed import TYPE_CHECKING
@@ -185,7 +185,7 @@ class _Statement:
         found = known.get(self._place(load.operands))
         if found is not None:
             self._found[load.results[0]] = found
-        elif load.operands[0] in self._stored or not (_is_tensor(load.operands[0]) or self._is_tile(load.operands[0])):
+        elif load.operands[0] in self._stored or not (is_tensor(load.operands[0]) or self._is_tile(load.operands[0])):
             raise _NoTileError
 
     def _place(self, operands: Sequence[Value]) -> Any:
@@ -198,7 +198,7 @@ class _Statement:
             op = self._makers.get(value)
             if op is None:
                 self._keys[value] = self.facts.key(value)
-            elif is_pure(op) or (op.name == "tl.load" and _is_tensor(op.operands[0])):
+            elif is_pure(op) or (op.name == "tl.load" and is_tensor(op.operands[0])):
                 how = (op.name, tuple(sorted(op.properties.items())), value.type)
                 self._keys[value] = (*how, *map(self.key, op.operands))
             else:
@@ -254,7 +254,7 @@ class _Statement:
         value = self.found(store.operands[0])
         load = self._makers.get(value)
         source, begins = None, []
-        if load is not None and load.name == "tl.load" and _is_tensor(load.operands[0]):
+        if load is not None and load.name == "tl.load" and is_tensor(load.operands[0]):
             source, begins = load.operands[0], [forms.of(v) or v for v in load.operands[1:]]
         self.pieces.append(
             _Piece(value, source, begins, target, known, list(conditions), [thread, *counters.values()], forms)
@@ -264,10 +264,6 @@ class _Statement:
         """Whether it is what was allocated in shared memory, and no view of that."""
         op = self.facts.makers.get(target)
         return op is not None and op.name == "tl.alloc" and "<workgroup>" in target.type
-
-
-def _is_tensor(source: Value) -> bool:
-    return "#gpu" not in source.type and "#tl" not in source.type
 
 
 def _is_along_x(op: Op) -> bool:

@@ -109,8 +109,11 @@ def _spread(nodes: Sequence[Node]) -> Iterator[Node]:
             yield node
 
 
-def _pair(facts: Facts, nodes: list[Node]) -> list[Node]:
-    """Puts groups together that may take turns: those of different threads with nothing but numbers in between."""
+def _pair(facts: Facts, nodes: list[Node], *, joins: bool) -> list[Node]:
+    """Puts groups together that may take turns: those of different threads with nothing but numbers in between.
+
+    - `joins`: whether a group that comes again goes on with what it did before.
+    """
     out: list[Node] = []
     run: list[Group] = []
 
@@ -123,8 +126,12 @@ def _pair(facts: Facts, nodes: list[Node]) -> list[Node]:
 
     for node in _spread(nodes):
         if isinstance(node, Loop):
-            node = Loop(node.op, _pair(facts, node.body))
+            node = Loop(node.op, _pair(facts, node.body, joins=joins))
         if isinstance(node, Group):
+            same = next((place for place, other in enumerate(run) if other.threads == node.threads), None)
+            if joins and same is not None:
+                run[same] = Group(node.threads, [*run[same].nodes, *node.nodes])
+                continue
             if any(node.threads & other.threads for other in run):
                 close()
             run.append(node)
@@ -392,16 +399,30 @@ def put_in_order(kernel: Kernel) -> None:
 
 def _taking_turns(facts: Facts, nodes: list[Node], first: Stuck) -> list[Node]:
     """Returns an order in which all waits are passed; `first` is why it is not that of the text."""
-    paired = _pair(facts, nodes)
     try:
-        if not any(isinstance(node, Together) for node in all_nodes(paired)):
-            raise first
-        _try(facts, paired)
+        paired = _paired(facts, nodes, first)
         ordered = _ordered(facts, paired)
         _try(facts, ordered)
     except Stuck as stuck:
         raise _describe(stuck if stuck.waits else first) from None
     return ordered
+
+
+def _paired(facts: Facts, nodes: list[Node], first: Stuck) -> list[Node]:
+    """Returns groups that take turns so that all waits are passed, or raises why those that stand side by side do not.
+
+    If these do not, all that a group does between two places where the whole block is takes its turn as one.
+    """
+    failure: Stuck | TLSyntaxError = first
+    for joins in (False, True):
+        try:
+            paired = _pair(facts, nodes, joins=joins)
+            if any(isinstance(node, Together) for node in all_nodes(paired)):
+                _try(facts, paired)
+                return paired
+        except (Stuck, TLSyntaxError) as error:
+            failure = error if not joins else failure
+    raise failure
 
 
 def _describe(stuck: Stuck) -> TLSyntaxError:

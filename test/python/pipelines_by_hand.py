@@ -288,6 +288,73 @@ def two_of_three_multiply(
                 T.barrier_arrive(full[k])
 
 
+@T.prim_func
+def as_long_as_a_tensor_says(
+    A: T.Tensor((8, 128), "int32"), lengths: T.Tensor((3,), "int32"), B: T.Tensor((3, 128), "int32")
+):
+    """Each group reads for itself how often its loop runs, from a tensor that nothing here writes."""
+    with T.Kernel(3, threads=256) as b:
+        t = T.get_thread_binding()
+        s = T.alloc_shared((2, 128), "int32")
+        x = T.alloc_fragment((128,), "int32")
+        full = T.alloc_barrier([128] * 2)
+        empty = T.alloc_barrier([128] * 2)
+        if t < 128:
+            for k in T.serial(T.min(lengths[b], 8)):
+                T.barrier_wait(empty[k % 2], k // 2 % 2 ^ 1)
+                T.copy(A[k, 0:128], s[k % 2, :])
+                T.barrier_arrive(full[k % 2])
+        else:
+            T.clear(x)
+            for k in T.serial(T.min(lengths[b], 8)):
+                T.barrier_wait(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(128):
+                    x[i] = x[i] + s[k % 2, i]
+                T.barrier_arrive(empty[k % 2])
+            T.copy(x, B[b, 0:128])
+
+
+def added_up_to(A, lengths):
+    return np.stack([A[:length].sum(0) for length in np.clip(lengths, 0, 8)])
+
+
+@T.prim_func
+def groups_in_parts(A: T.Tensor((6, 128), "int32"), B: T.Tensor((2, 128), "int32")):
+    """What a group does stands in several branches, with those of other groups between them."""
+    with T.Kernel(1, threads=384):
+        t = T.get_thread_binding()
+        s = T.alloc_shared((2, 128), "int32")
+        x = T.alloc_fragment((128,), "int32")
+        y = T.alloc_fragment((128,), "int32")
+        full = T.alloc_barrier([128] * 2)
+        empty = T.alloc_barrier([256] * 2)
+        with T.ws(0):
+            T.clear(x)
+        with T.ws(1):
+            T.clear(y)
+        with T.ws(2):
+            for k in T.serial(6):
+                T.barrier_wait(empty[k % 2], k // 2 % 2 ^ 1)
+                s[k % 2, t - 256] = A[k, t - 256]
+                T.barrier_arrive(full[k % 2])
+        with T.ws(0):
+            for k in T.serial(6):
+                T.barrier_wait(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(128):
+                    x[i] = x[i] + s[k % 2, i]
+                T.barrier_arrive(empty[k % 2])
+        with T.ws(1):
+            for k in T.serial(6):
+                T.barrier_wait(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(128):
+                    y[i] = T.max(y[i], s[k % 2, i])
+                T.barrier_arrive(empty[k % 2])
+        with T.ws(0):
+            T.copy(x, B[0, 0:128])
+        with T.ws(1):
+            T.copy(y, B[1, 0:128])
+
+
 def added_up(A, B):
     return A.astype("float64").sum(0) @ B.astype("float64")
 
@@ -313,6 +380,15 @@ CASES = {
     ),
     "three_groups": (
         three_groups, (np.random.default_rng(3).integers(0, 99, (8, 128)).astype("int32"),),
+        np.zeros((2, 128), np.int32), lambda A: np.stack([A.sum(0), A.max(0)]),
+    ),
+    "as_long_as_a_tensor_says": (
+        as_long_as_a_tensor_says,
+        (np.random.default_rng(6).integers(0, 99, (8, 128)).astype("int32"), np.array([5, -1, 9], np.int32)),
+        np.full((3, 128), -1, np.int32), added_up_to,
+    ),
+    "groups_in_parts": (
+        groups_in_parts, (np.random.default_rng(7).integers(0, 99, (6, 128)).astype("int32"),),
         np.zeros((2, 128), np.int32), lambda A: np.stack([A.sum(0), A.max(0)]),
     ),
     "two_of_three_multiply": (
