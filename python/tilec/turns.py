@@ -178,7 +178,7 @@ def _items(nodes: Sequence[Node]) -> list[Node]:
             continue
         for is_then, inside in ((True, node.then), (False, node.other)):
             for chunk in _chunks(inside):
-                if all(isinstance(n, Leaf) and is_pure(n.op) for n in chunk):
+                if all(isinstance(n, Leaf) and (is_pure(n.op) or n.op.name == "tl.alloc") for n in chunk):
                     out += chunk
                 else:
                     out.append(Branch(node.condition, *((chunk, []) if is_then else ([], chunk)), node.location))

@@ -355,6 +355,42 @@ def test_neighbours_are_copied_by_hand(target):
     np.testing.assert_array_equal(b, exact)
 
 
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_tiles_that_are_made_in_a_branch_are_there_in_all_parts_of_it(target):
+    """A slice that no instruction reads is copied to a tile of its own; branches around waits are cut there."""
+
+    @T.prim_func
+    def f(A: T.Tensor((48, 16), "float16"), B: T.Tensor((16, 32), "float16"), C: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, threads=256):
+            a = T.alloc_shared((2, 16, 16), "float16")
+            b = T.alloc_shared((16, 32), "float16")
+            c = T.alloc_fragment((16, 16), "float32")
+            full, empty = T.alloc_barrier([128] * 2), T.alloc_barrier([128] * 2)
+            T.copy(B, b)
+            with T.ws(1):
+                for k in T.serial(2):
+                    for slot in T.unroll(2):
+                        if k * 2 + slot < 3:
+                            T.barrier_wait(empty[slot], k ^ 1)
+                            T.copy(A[(k * 2 + slot) * 16, 0], a[slot, :, :])
+                            T.barrier_arrive(full[slot])
+            with T.ws(0):
+                T.clear(c)
+                for k in T.serial(2):
+                    for slot in T.unroll(2):
+                        if k * 2 + slot < 3:
+                            T.barrier_wait(full[slot], k)
+                            T.gemm(a[slot, :, :], b[:, 5:21], c)
+                            T.barrier_arrive(empty[slot])
+                T.copy(c, C)
+
+    generator = np.random.default_rng(0)
+    a, b = (generator.standard_normal(s).astype("float16") for s in ((48, 16), (16, 32)))
+    c = np.full((16, 16), np.nan, np.float32)
+    tilec.compile(f, target=target, **({} if target == "cpu" else {"backend": "sim"}))(a, b, c)
+    np.testing.assert_allclose(c, a.astype("f8").reshape(3, 16, 16).sum(0) @ b[:, 5:21], rtol=1e-3, atol=1e-2)
+
+
 def test_what_is_no_place_of_neighbours():
     def use(error, message, call):
         with pytest.raises(error, match=message):
