@@ -123,6 +123,8 @@ class Together:
     """Of each group the items between its loops, and its loops, in turn."""
     needs: dict[int, set[tuple[tuple[int, int], tuple[int, int]]]] = field(default_factory=dict)
     """For each place of a part which item, by its group and number, comes after which other one."""
+    inner: dict[int, Together] = field(default_factory=dict)
+    """For places of loops around loops: what groups do in an iteration, who take turns there too."""
 
 
 if TYPE_CHECKING:
@@ -273,6 +275,8 @@ class Facts:
             self._find(kernel.block.ops, is_divergent=False)
         self._settled = self._settled_reads(kernel.block.ops) | self._reads_of_what_stays(kernel.block.ops)
         self._keys: dict[Value, Any] = {}
+        self._same: dict[Value, Value] = {}
+        """Variables of loops that are one, each with that of the first."""
 
     def _settled_reads(self, ops: Sequence[Op]) -> set[Value]:
         """Returns what is read of variables behind all that assigns to them: each read finds the same there.
@@ -357,12 +361,17 @@ class Facts:
         if found is None:
             op = self.makers.get(value)
             if op is None or not (is_pure(op) or value in self._settled) or len(op.results) != 1:
-                found = value
+                found = self._same.get(value, value)
             else:
                 types = (value.type,) if op.operands else ()  # a constant says its own
                 found = (op.name, tuple(sorted(op.properties.items())), *types, *(self.key(v) for v in op.operands))
             self._keys[value] = found
         return found
+
+    def take_as_one(self, loops: Sequence[Loop]) -> None:
+        """Is told that loops are one, whose variables have the same numbers."""
+        self._same.update((loop.variable, loops[0].variable) for loop in loops[1:])
+        self._keys.clear()
 
     def forget_keys(self) -> None:
         """Is told that operands have changed."""

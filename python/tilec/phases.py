@@ -335,7 +335,8 @@ class Machine:
                 for loop in loops:
                     self._values[loop.variable] = number
                 self._indices.append(number)
-                yield from self._in_turns(node, place, bodies)
+                inner = node.inner.get(place)
+                yield from self._together(inner) if inner else self._in_turns(node, place, bodies)
                 self._indices.pop()
 
     def _in_turns(self, node: Together, place: int, parts: list[list[Node]]) -> Generator[tuple[Stop, str]]:

@@ -109,24 +109,25 @@ def _spread(nodes: Sequence[Node]) -> Iterator[Node]:
             yield node
 
 
-def _pair(facts: Facts, nodes: list[Node], *, joins: bool) -> list[Node]:
+def _pair(facts: Facts, nodes: list[Node], *, joins: bool, nests: bool) -> list[Node]:
     """Puts groups together that may take turns: those of different threads with nothing but numbers in between.
 
     - `joins`: whether a group that comes again goes on with what it did before.
+    - `nests`: whether loops that stand in loops of groups become one as well.
     """
     out: list[Node] = []
     run: list[Group] = []
 
     def close() -> None:
         if len(run) > 1:
-            out.append(_together(facts, run))
+            out.append(_together(facts, run, nests=nests))
         else:
             out.extend(run)
         run.clear()
 
     for node in _spread(nodes):
         if isinstance(node, Loop):
-            node = Loop(node.op, _pair(facts, node.body, joins=joins))
+            node = Loop(node.op, _pair(facts, node.body, joins=joins, nests=nests))
         if isinstance(node, Group):
             same = next((place for place, other in enumerate(run) if other.threads == node.threads), None)
             if joins and same is not None:
@@ -145,7 +146,7 @@ def _pair(facts: Facts, nodes: list[Node], *, joins: bool) -> list[Node]:
     return out
 
 
-def _together(facts: Facts, groups: Sequence[Group]) -> Together:
+def _together(facts: Facts, groups: Sequence[Group], *, nests: bool) -> Together:
     node = Together(list(groups))
     for group in groups:
         parts: list[list[Node] | Loop] = [[]]
@@ -156,16 +157,21 @@ def _together(facts: Facts, groups: Sequence[Group]) -> Together:
                 parts[-1].append(item)  # pyright: ignore[reportAttributeAccessIssue]
         node.parts.append(parts)
     for place in range(1, max(map(len, node.parts)), 2):
-        loops = [part[place] for part in node.parts if place < len(part)]
-        bounds = {tuple(facts.key(v) for v in loop.op.operands) for loop in loops if isinstance(loop, Loop)}
+        parts = [(group, part[place]) for group, part in zip(groups, node.parts, strict=True) if place < len(part)]
+        loops = [(group, part) for group, part in parts if isinstance(part, Loop)]
+        bounds = {tuple(facts.key(v) for v in loop.op.operands) for _, loop in loops}
         if len(bounds) > 1:
-            first, other = [loop for loop in loops if isinstance(loop, Loop)][:2]
+            (_, first), (_, other), *_ = loops
             raise error_at(
                 other.op,
                 f"groups of threads wait for each other in loops of different bounds, this one and that of line "
                 f"{first.op.location.line}: give both the same, so that an iteration of one belongs to an iteration "
                 f"of the other",
             )
+        if nests and any(isinstance(n, Loop) and n.has_stops for _, loop in loops for n in loop.body):
+            facts.take_as_one([loop for _, loop in loops])
+            inside = [Group(group.threads, loop.body) for group, loop in loops]
+            node.inner[place] = _together(facts, inside, nests=True)
     return node
 
 
@@ -199,12 +205,12 @@ def _chunks(nodes: Sequence[Node]) -> list[list[Node]]:
     return [[node] for node in nodes]
 
 
-def _ordered(facts: Facts, nodes: list[Node]) -> list[Node]:
-    """Writes groups that took turns in one order."""
+def _ordered(nodes: list[Node], joined: list[tuple[Loop, Loop]]) -> list[Node]:
+    """Writes groups that took turns in one order; `joined` gets the loops that become one, each with the first."""
     out: list[Node] = []
     for node in nodes:
         if isinstance(node, Loop):
-            out.append(Loop(node.op, _ordered(facts, node.body)))
+            out.append(Loop(node.op, _ordered(node.body, joined)))
         elif isinstance(node, Together):
             for place in range(max(map(len, node.parts))):
                 parts = [part[place] if place < len(part) else [] for part in node.parts]
@@ -213,9 +219,12 @@ def _ordered(facts: Facts, nodes: list[Node]) -> list[Node]:
                 if not loops:
                     out += _merge(parts, needs)  # pyright: ignore[reportArgumentType]
                     continue
-                for loop in loops[1:]:
-                    replace(loop.body, loop.variable, loops[0].variable)
-                out.append(Loop(loops[0].op, _merge([p.body if isinstance(p, Loop) else [] for p in parts], needs)))
+                joined += [(loop, loops[0]) for loop in loops[1:]]
+                if place in node.inner:
+                    inside = _ordered([node.inner[place]], joined)
+                else:
+                    inside = _merge([p.body if isinstance(p, Loop) else [] for p in parts], needs)
+                out.append(Loop(loops[0].op, inside))
         else:
             out.append(node)
     return out
@@ -398,31 +407,39 @@ def put_in_order(kernel: Kernel) -> None:
 
 
 def _taking_turns(facts: Facts, nodes: list[Node], first: Stuck) -> list[Node]:
-    """Returns an order in which all waits are passed; `first` is why it is not that of the text."""
-    try:
-        paired = _paired(facts, nodes, first)
-        ordered = _ordered(facts, paired)
-        _try(facts, ordered)
-    except Stuck as stuck:
-        raise _describe(stuck if stuck.waits else first) from None
-    return ordered
+    """Returns an order in which all waits are passed; `first` is why it is not that of the text.
 
-
-def _paired(facts: Facts, nodes: list[Node], first: Stuck) -> list[Node]:
-    """Returns groups that take turns so that all waits are passed, or raises why those that stand side by side do not.
-
-    If these do not, all that a group does between two places where the whole block is takes its turn as one.
+    If groups that stand side by side do not pass them, all that a group does between two places where the whole block
+    is takes its turn as one; and so do iterations of loops that stand in other loops.
     """
-    failure: Stuck | TLSyntaxError = first
-    for joins in (False, True):
+    failure: TLSyntaxError | None = None
+    for nests, joins in itertools.product((False, True), repeat=2):
         try:
-            paired = _pair(facts, nodes, joins=joins)
-            if any(isinstance(node, Together) for node in all_nodes(paired)):
-                _try(facts, paired)
-                return paired
-        except (Stuck, TLSyntaxError) as error:
-            failure = error if not joins else failure
-    raise failure
+            return _in_order(facts, _pair(facts, nodes, joins=joins, nests=nests), first)
+        except Stuck as stuck:
+            failure = failure or _describe(stuck if stuck.waits else first)
+        except TLSyntaxError as error:
+            failure = failure or error
+    assert failure is not None, "no order was found"
+    raise failure from None
+
+
+def _in_order(facts: Facts, paired: list[Node], first: Stuck) -> list[Node]:
+    """Returns groups in the order in which they take turns, or raises why there is none."""
+    if not any(isinstance(node, Together) for node in all_nodes(paired)):
+        raise first
+    _try(facts, paired)
+    joined: list[tuple[Loop, Loop]] = []
+    ordered = _ordered(paired, joined)
+    for loop, into in joined:
+        replace(loop.body, loop.variable, into.variable)
+    try:
+        _try(facts, ordered)
+    except Stuck:
+        for loop, into in reversed(joined):
+            replace(loop.body, into.variable, loop.variable)
+        raise
+    return ordered
 
 
 def _describe(stuck: Stuck) -> TLSyntaxError:

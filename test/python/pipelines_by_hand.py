@@ -355,6 +355,36 @@ def groups_in_parts(A: T.Tensor((6, 128), "int32"), B: T.Tensor((2, 128), "int32
             T.copy(y, B[1, 0:128])
 
 
+@T.prim_func
+def loops_in_loops(A: T.Tensor((3, 4, 128), "int32"), B: T.Tensor((3, 128), "int32")):
+    """Each group goes through all tiles, and for each through steps that are more for later ones."""
+    with T.Kernel(1, threads=256):
+        t = T.get_thread_binding()
+        s = T.alloc_shared((2, 128), "int32")
+        x = T.alloc_fragment((128,), "int32")
+        full = T.alloc_barrier([128] * 2)
+        empty = T.alloc_barrier([128] * 2)
+        if t < 128:
+            filled = T.alloc_var("int32", 0)
+            for tile in T.serial(3):
+                for k in T.serial(tile + 2):
+                    T.barrier_wait(empty[filled % 2], filled // 2 % 2 ^ 1)
+                    T.copy(A[tile, k, :], s[filled % 2, :])
+                    T.barrier_arrive(full[filled % 2])
+                    filled = filled + 1
+        else:
+            used = T.alloc_var("int32", 0)
+            for tile in T.serial(3):
+                T.clear(x)
+                for k in T.serial(tile + 2):
+                    T.barrier_wait(full[used % 2], used // 2 % 2)
+                    for i in T.Parallel(128):
+                        x[i] = x[i] + s[used % 2, i]
+                    T.barrier_arrive(empty[used % 2])
+                    used = used + 1
+                T.copy(x, B[tile, :])
+
+
 def added_up(A, B):
     return A.astype("float64").sum(0) @ B.astype("float64")
 
@@ -390,6 +420,10 @@ CASES = {
     "groups_in_parts": (
         groups_in_parts, (np.random.default_rng(7).integers(0, 99, (6, 128)).astype("int32"),),
         np.zeros((2, 128), np.int32), lambda A: np.stack([A.sum(0), A.max(0)]),
+    ),
+    "loops_in_loops": (
+        loops_in_loops, (np.random.default_rng(8).integers(0, 99, (3, 4, 128)).astype("int32"),),
+        np.zeros((3, 128), np.int32), lambda A: np.stack([A[tile, : tile + 2].sum(0) for tile in range(3)]),
     ),
     "two_of_three_multiply": (
         two_of_three_multiply, (random((2, 64, 64), 4), random((64, 256), 5)),
