@@ -147,32 +147,38 @@ def _pair(facts: Facts, nodes: list[Node], *, joins: bool, nests: bool) -> list[
 
 
 def _together(facts: Facts, groups: Sequence[Group], *, nests: bool) -> Together:
+    """Returns groups that take turns. Loops in which they wait are one of all, the first of each with the first, and so
+    on; others are a group's own."""
     node = Together(list(groups))
     for group in groups:
         parts: list[list[Node] | Loop] = [[]]
         for item in _items(group.nodes):
-            if isinstance(item, Loop):
+            if isinstance(item, Loop) and item.has_stops:
                 parts += [Loop(item.op, _items(item.body)), []]
             else:
                 parts[-1].append(item)  # pyright: ignore[reportAttributeAccessIssue]
         node.parts.append(parts)
     for place in range(1, max(map(len, node.parts)), 2):
-        parts = [(group, part[place]) for group, part in zip(groups, node.parts, strict=True) if place < len(part)]
-        loops = [(group, part) for group, part in parts if isinstance(part, Loop)]
-        bounds = {tuple(facts.key(v) for v in loop.op.operands) for _, loop in loops}
-        if len(bounds) > 1:
-            (_, first), (_, other), *_ = loops
-            raise error_at(
-                other.op,
-                f"groups of threads wait for each other in loops of different bounds, this one and that of line "
-                f"{first.op.location.line}: give both the same, so that an iteration of one belongs to an iteration "
-                f"of the other",
-            )
+        loops: list[tuple[Group, Loop]] = []
+        for group, own in zip(groups, node.parts, strict=True):
+            if place < len(own) and isinstance(loop := own[place], Loop):
+                loops.append((group, loop))
+        _require_same_bounds(facts, [loop for _, loop in loops])
         if nests and any(isinstance(n, Loop) and n.has_stops for _, loop in loops for n in loop.body):
             facts.take_as_one([loop for _, loop in loops])
-            inside = [Group(group.threads, loop.body) for group, loop in loops]
-            node.inner[place] = _together(facts, inside, nests=True)
+            node.inner[place] = _together(facts, [Group(g.threads, loop.body) for g, loop in loops], nests=True)
     return node
+
+
+def _require_same_bounds(facts: Facts, loops: Sequence[Loop]) -> None:
+    if len({tuple(facts.key(v) for v in loop.op.operands) for loop in loops}) > 1:
+        first, other, *_ = loops
+        raise error_at(
+            other.op,
+            f"groups of threads wait for each other in loops of different bounds, this one and that of line "
+            f"{first.op.location.line}: give both the same, so that an iteration of one belongs to an iteration of the "
+            f"other",
+        )
 
 
 def _items(nodes: Sequence[Node]) -> list[Node]:

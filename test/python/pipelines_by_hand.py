@@ -385,6 +385,33 @@ def loops_in_loops(A: T.Tensor((3, 4, 128), "int32"), B: T.Tensor((3, 128), "int
                 T.copy(x, B[tile, :])
 
 
+@T.prim_func
+def loops_of_one_group(A: T.Tensor((6, 128), "int32"), B: T.Tensor((4, 128), "int32")):
+    """One of the groups has loops of its own, before and behind that in which it waits for the other."""
+    with T.Kernel(1, threads=256):
+        s = T.alloc_shared((2, 128), "int32")
+        x = T.alloc_fragment((128,), "int32")
+        full = T.alloc_barrier([128] * 2)
+        empty = T.alloc_barrier([128] * 2)
+        with T.ws(1):
+            for k in T.serial(6):
+                T.barrier_wait(empty[k % 2], k // 2 % 2 ^ 1)
+                T.copy(A[k, :], s[k % 2, :])
+                T.barrier_arrive(full[k % 2])
+        with T.ws(0):
+            T.clear(x)
+            for n in T.serial(3):
+                for i in T.Parallel(128):
+                    x[i] = x[i] + n
+            for k in T.serial(6):
+                T.barrier_wait(full[k % 2], k // 2 % 2)
+                for i in T.Parallel(128):
+                    x[i] = x[i] + s[k % 2, i]
+                T.barrier_arrive(empty[k % 2])
+            for n in T.serial(4):
+                T.copy(x, B[n, :])
+
+
 def added_up(A, B):
     return A.astype("float64").sum(0) @ B.astype("float64")
 
@@ -424,6 +451,10 @@ CASES = {
     "loops_in_loops": (
         loops_in_loops, (np.random.default_rng(8).integers(0, 99, (3, 4, 128)).astype("int32"),),
         np.zeros((3, 128), np.int32), lambda A: np.stack([A[tile, : tile + 2].sum(0) for tile in range(3)]),
+    ),
+    "loops_of_one_group": (
+        loops_of_one_group, (np.random.default_rng(9).integers(0, 99, (6, 128)).astype("int32"),),
+        np.zeros((4, 128), np.int32), lambda A: np.tile(A.sum(0) + 3, (4, 1)),
     ),
     "two_of_three_multiply": (
         two_of_three_multiply, (random((2, 64, 64), 4), random((64, 256), 5)),
