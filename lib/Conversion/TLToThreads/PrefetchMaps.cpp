@@ -30,8 +30,8 @@ using namespace tl;
 static SmallVector<Value> getMaps(gpu::GPUFuncOp kernel) {
   SmallVector<Value> maps;
   for (BlockArgument argument : kernel.getArguments()) {
-    auto param = kernel.getArgAttrOfType<ParamAttr>(argument.getArgNumber(),
-                                                    kParamAttr);
+    auto param =
+        kernel.getArgAttrOfType<ParamAttr>(argument.getArgNumber(), kParamAttr);
     if (param && param.getKind() == ParamKind::TensorMap)
       maps.push_back(argument);
   }
@@ -46,8 +46,8 @@ static void prefetchMaps(gpu::GPUFuncOp kernel) {
   Location loc = kernel.getLoc();
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        thread, zero);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread, zero);
   scf::IfOp::create(b, loc, isFirst, [&](OpBuilder &inner, Location) {
     for (Value map : maps)
       NVVM::PrefetchOp::create(inner, loc, /*cacheLevel=*/nullptr,
