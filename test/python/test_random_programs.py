@@ -31,15 +31,20 @@ from programs.program import (
     Compare,
     Const,
     Copy,
+    Feed,
     Fill,
     Gemm,
+    Groups,
     If,
     Kernel,
     Load,
     Name,
     Parallel,
+    Part,
     Persistent,
+    Pipeline,
     Program,
+    Ring,
     Side,
     Tensor,
     printing,
@@ -435,6 +440,57 @@ def test_tiles_of_persistent_kernels_are_numbered_by_groups_of_rows():
     tiles = Persistent(("r", "c"), (3, 2), 2, block, 2, [written])
     found = reference.run(program(tiles, grid=2))["A"]
     assert found.low[:6].tolist() == [0, 0, 1, 1, 0, 1]
+
+
+KINDS = (
+    r"with T\.ws\(", r"elif t_", r"    if t_.* >= ", r"T\.shuffle_elect", r"T\.tma_copy", r"T\.ptx_cp_async",
+    r"T\.vectorized", r"T\.set_max_nreg", r"for stage in T\.unroll", r"_all\[0, :", r"R\d+p_1", r"% 1\b|_all\[0\b", r"% 4",
+    r"phase\d_\d \^ 1", r"count\d_\d \+ 1", r"\(slot\d_\d \+ 1\)", r"\d+ - 1\) % ", r"full1\b", r"given\d_",
+    r"T\.min\(A\d+\[", r"T\.ceildiv\(m_", r"n_k\d+ = T\.cast", r"x\d+ = A", r"if \(A.* >= 0\)", r"T\.reduce_",
+    r"T\.gemm\(F", r"T\.gemm\(R.*:.*:", r"T\.sync_threads\(\d, ", r"empty\d_R", r"\) & 1",
+)  # fmt: skip
+"""What stands in pipelines by hand."""
+
+
+def test_pipelines_by_hand_are_of_all_kinds():
+    features = Features(by_hand_alone=True)
+    text = "".join(printer.source(generator.sketch(s, features, random.Random(f"{s}.0"))) for s in range(80))
+    assert [kind for kind in KINDS if not re.search(kind, text)] == []
+
+
+def test_a_share_of_the_programs_are_pipelines_by_hand():
+    def drawn(features):
+        return [printer.source(generator.sketch(s, features, random.Random(f"{s}.0"))) for s in range(40)]
+
+    by_hand = ["T.alloc_barrier" in source for source in drawn(Features())]
+    assert 1 <= sum(by_hand) <= 12
+    without = drawn(Features(pipelines_by_hand=False))
+    assert not any("T.alloc_barrier" in source for source in without)
+    others = [source for source, is_by_hand in zip(drawn(Features()), by_hand, strict=True) if not is_by_hand]
+    assert set(others) <= set(without)
+
+
+@pytest.mark.parametrize(("form", "apart"), [("modulo", False), ("written", True), ("unroll", False)])
+def test_slots_keep_what_they_hold(form, apart):
+    """Even steps fill: the others find what the slot held two or three steps before."""
+    tile = Buffer("R1p" if apart else "R1", "int32", (1, 8), "shared")
+    source, out = Buffer("A", "int32", (6, 8), "global"), Buffer("O", "int32", (6, 8), "global")
+    k, none = Name("index", "k1"), Const("index", 0)
+    row = Copy(Side(source, (k, none), (1, 8), "position"), Side(tile, (none, none), (1, 8), "whole"))
+    given = Copy(Side(tile, (none, none), (1, 8), "whole"), Side(out, (k, none), (1, 8), "position"))
+    even = If(Compare("==", Binary("%", k, Const("index", 2)), none), [row])
+    for slots in (2, 3):
+        feed = Feed("k1", Const("index", 6), [even], [Part(0, [given])], form, "and", 0)
+        groups = Groups((128, 128), ((0, 128),), (-1, 0), "ws", "copy", False, False, False, 1, False)
+        body = [Ring(tile, slots, apart, Const("int32", 100)), Pipeline(slots, (tile.name,), [], [feed], [], groups)]
+        tensors = [Tensor(source, "small", 0), Tensor(out, "poison", 1)]
+        drawn = Program(0, tensors, [], [Kernel((Const("index", 1),), ("b",), (256,), body)])
+        expected = reference.run(drawn)
+        a = expected["A"].low
+        right = [a[s] if s % 2 == 0 else a[s - 3] if slots == 3 and s >= 3 else np.full(8, 100) for s in range(6)]
+        np.testing.assert_array_equal(expected["O"].low, np.stack(right))
+        outcome = execute(drawn, expected, Path.parse("cpu"))
+        assert outcome.status == "right", outcome.message
 
 
 # Seeds that are looked at from where one was found when this was written.

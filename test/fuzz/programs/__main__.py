@@ -40,6 +40,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=1, help="how many processes run programs")
     parser.add_argument("--limit", type=float, default=60, help="seconds that a program may take on a path")
     parser.add_argument("--without", default="", help="features to leave out, separated by commas: features.py")
+    parser.add_argument("--by-hand", action="store_true", help="draw nothing but pipelines by hand")
     parser.add_argument("--shrink", type=int, default=3, help="how many findings of each cause are made small")
     parser.add_argument("--shrink-seconds", type=float, default=60, help="how long each of them takes at most")
     parser.add_argument(
@@ -52,9 +53,9 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = _arguments()
-    without = tuple(n for n in arguments.without.split(",") if n)
+    features = Features(by_hand_alone=arguments.by_hand).without([n for n in arguments.without.split(",") if n])
     if arguments.print is not None:
-        print(printer.source(generator.draw(arguments.print, Features().without(list(without)))[0]))
+        print(printer.source(generator.draw(arguments.print, features)[0]))
         return 0
     if arguments.checks:
         os.environ["TL_CHECKS"] = "1"  # for the processes that run programs
@@ -63,8 +64,7 @@ def main() -> int:
         os.environ["TL_PRINT_BYTES"] = str(1 << 25)
     if arguments.bits:
         os.environ["TL_FUZZ_BITS"] = "1"
-    settings = Settings(tuple(arguments.path or ["cpu"]), without, arguments.compile_only, arguments.limit)
-    Features().without(list(without))
+    settings = Settings(tuple(arguments.path or ["cpu"]), features, arguments.compile_only, arguments.limit)
     report = _run(settings, arguments)
     _shrink(report, settings, arguments)
     if arguments.output:
@@ -162,7 +162,7 @@ def _shrink_one(finding: Finding, worker: Worker, settings: Settings, arguments:
         finding.outcome = outcome
         return True
 
-    program, _, _ = generator.draw(finding.seed, Features().without(list(settings.without)))
+    program, _, _ = generator.draw(finding.seed, settings.features)
     program = finding.program = shrink(program, fails, arguments.shrink_seconds)
     if arguments.output and finding.outcome.status != "differs":
         arguments.output.mkdir(parents=True, exist_ok=True)

@@ -129,6 +129,10 @@ class Features:
     """Tensors that are also reached at their addresses, by a second name, perhaps of memory of another width."""
     outside: bool = True
     """`T.annotate_safe_value` with numbers that are not zero."""
+    pipelines_by_hand: bool = True
+    """Groups of threads that fill slots of rings and use them, and wait for each other at barriers."""
+    by_hand_alone: bool = False
+    """Nothing but such kernels."""
     slots: bool = True
     """Shared tiles that are slots of larger ones."""
     tiles_of_loops: bool = True

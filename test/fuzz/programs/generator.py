@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from .aliases import draw_aliases
 from .arithmetic import Invalid
+from .by_hand import ByHand
 from .cuts import draw_cuts
 from .elements import FLOAT4, FLOATS, INTEGERS, NARROW, PACKED, SMALL_FLOATS, Number, bits, is_float, is_unsigned
 from .expressions import Expressions, Index, Scope, added, const, is_affine, scaled
@@ -151,6 +152,11 @@ class _Drawing:
         return f"{letter}{self._count}"
 
     def program(self, seed: int) -> Program:
+        # This has a source of its own, so that programs are otherwise what they would be without.
+        is_by_hand = self._features.by_hand_alone or random.Random(f"{seed} by hand").random() < 0.1
+        if self._features.pipelines_by_hand and is_by_hand:
+            kernel = ByHand(self, self._rng, self._features).kernel()
+            return Program(seed, self._tensors, self._scalars, [kernel])
         for _ in range(self._rng.choice((0, 0, 1, 2))):
             dtype = self._e.pick(("int32", "float32", "int64", "float16"))
             self._scalars.append(Scalar(self._fresh("n"), dtype, self._e.constant(dtype).value))

@@ -39,23 +39,13 @@ LEFT = (
     Left("classes that functions return", "test_source_kernels.py", "Module PrimFunc"),
     Left("kernels in CUDA C++, which the CPU cannot run", "test_source_kernels.py", "TensorMap"),
     Left("kernels in CUDA C++, which the CPU cannot run", "test_language_names.py", "CUDASourceCodeKernel"),
-    Left(
-        "groups of threads that wait for each other, whose order the reference does not follow",
-        "pipelines_by_hand.py",
-        "alloc_barrier barrier_arrive barrier_wait cp_async_barrier_noinc mbarrier_arrive_expect_tx "
-        "named_barrier_arrive tma_copy ws",
-    ),
-    Left(
-        "other names of what groups of threads wait for",
-        "test_language_names.py",
-        "WarpSpecialize create_barriers mbarrier_expect_tx ptx_arrive_barrier ptx_arrive_barrier_expect_tx "
-        "ptx_fence_barrier_init ptx_wait_barrier",
-    ),
+    Left("a barrier with a number at which a group only arrives", "pipelines_by_hand.py", "named_barrier_arrive"),
+    Left("what says that barriers are made, and does nothing", "test_language_names.py", "ptx_fence_barrier_init"),
     Left(
         "votes, and where a thread is in its warp",
         "warp_programs.py",
         "__ffs __fns activemask all_sync any_sync ballot ballot_sync get_lane_idx get_warp_group_idx get_warp_idx "
-        "get_warp_idx_sync match_all_sync match_any_sync shuffle_elect sync_warp syncthreads_and syncthreads_count "
+        "get_warp_idx_sync match_all_sync match_any_sync sync_warp syncthreads_and syncthreads_count "
         "syncthreads_or",
     ),
     Left(
@@ -98,7 +88,7 @@ LEFT = (
         "test_language_names.py",
         "align_up alloc_reducer assume c2d_im2col dp4a finalize_reducer get_block_extent get_block_extents "
         "get_thread_extents index_to_coordinates max_value reducer_init reducer_update "
-        "vectorized Vectorized",
+        "Vectorized",
     ),
     Left(
         "layouts, which are hints that change nothing; some are drawn",

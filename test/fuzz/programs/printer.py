@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from . import program as ir
+from . import turns
 from .aliases import with_aliases
 from .elements import bits
 from .literals import IMPORT, with_types
@@ -73,6 +74,11 @@ def _statement(statement: ir.Stmt, depth: int) -> list[str]:
         return _threads(statement, depth)
     if isinstance(statement, ir.Exchange):
         return ["    " * depth + line for line in _exchange(statement)]
+    if isinstance(statement, ir.Ring):
+        value = "" if statement.value is None else expr(statement.value)
+        return ["    " * depth + line for line in turns.ring(statement, value)]
+    if isinstance(statement, ir.Pipeline):
+        return ["    " * depth + line for line in turns.written(statement, lambda body: block(body, 0))]
     lines: list[str] = []
     for body in _compound(statement):
         lines += ["    " * depth + body] if isinstance(body, str) else block(body, depth + 1)
@@ -177,7 +183,7 @@ def _simple(statement: ir.Stmt) -> str:
         )
         return f"T.print({place})"
     assert isinstance(statement, ir.Sync), "every statement is printed"
-    return "T.sync_threads()"
+    return f"T.sync_threads({', '.join(map(str, statement.group or ()))})"
 
 
 def _alloc(alloc: ir.Alloc) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from .execution import Outcome
+from .features import Features
 from .worker import RESTART
 
 
@@ -22,7 +23,7 @@ class Settings:
     """What all workers have in common."""
 
     paths: tuple[str, ...]
-    without: tuple[str, ...]
+    features: Features
     compile_only: bool
     limit: float
     """The seconds that a program may take on one path."""
@@ -97,7 +98,7 @@ class Worker:
         )
         self._rest = b""
         assert self._process.stdin is not None, "it is a pipe"
-        self._process.stdin.write(json.dumps(list(self._settings.without)).encode() + b"\n")
+        self._process.stdin.write(json.dumps(vars(self._settings.features)).encode() + b"\n")
 
     def _receive(self) -> dict[str, Any]:
         """Returns the next answer, or what ended the process."""

@@ -325,7 +325,9 @@ class Scan:
 
 @dataclass
 class Sync:
-    pass
+    """`T.sync_threads`; `group`: the number of the barrier and how many threads meet there, if not all do."""
+
+    group: tuple[int, int] | None = None
 
 
 @dataclass
@@ -418,9 +420,127 @@ class Threads:
     in_step: bool = False
 
 
+# Pipelines by hand ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Ring:
+    """Allocates a shared tile with several slots: a step of a `Pipeline` has its own, all other statements the first.
+
+    `are_apart`: each slot is a buffer of its own, rather than an index of one. `value`: what all of them hold first.
+    """
+
+    buffer: Buffer
+    slots: int
+    are_apart: bool = False
+    value: Const | None = None
+
+
+@dataclass
+class Pieces:
+    """A loop over rows and columns of which each thread of a group does some elements.
+
+    `across`: how many threads are side by side in a row. `lanes`: how many neighbours a thread does at once.
+    `are_together`: what a thread does lies together, rather than that of all threads.
+    `form`: whether neighbours are a loop, a loop over a vector, or a copy of `T.ptx_cp_async`.
+    """
+
+    loop: Parallel
+    across: int
+    lanes: int
+    are_together: bool
+    form: Literal["serial", "vectorized", "ptx_cp_async"]
+
+
+@dataclass
+class Part:
+    """What a group of those that use tiles does."""
+
+    group: int
+    body: list[Stmt]
+
+
+@dataclass
+class Handed:
+    """What a group does with a tile that another group gives it in each step: one of them `gives`, the other takes."""
+
+    tile: Buffer
+    gives: bool
+    body: list[Stmt]
+
+
+@dataclass
+class Feed:
+    """A loop of a pipeline: in each step tiles are filled, and used by groups.
+
+    `form`: how the step's slot is named: by `k % slots`, in a loop over slots in a loop over rounds that Python or the
+    compiler writes out, by a variable that counts, or by one that is the slot.
+    `phase`: how parities are: words of `k // slots`, or a variable that flips.
+    `before`: how many steps came before, at the same barriers; -1 if they are the feed's own.
+    `is_rounded`: there are as many steps as whole rounds have.
+    `is_late`: slots are released a step later than they are used.
+    `frees`: whether those who use slots say that they have.
+    """
+
+    name: str
+    stop: Expr
+    fills: list[Stmt]
+    uses: list[Part]
+    form: Literal["modulo", "unroll", "written", "counter", "state"]
+    phase: Literal["and", "modulo", "remainder", "variable"]
+    before: int = -1
+    is_rounded: bool = False
+    is_late: bool = False
+    frees: bool = True
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which threads the groups of a pipeline are, and how they are written.
+
+    `filling`, `using`: the first thread of each group, and how many there are. `order`: in which the groups stand in
+    the text; those that use have the numbers from 0 on, and the one that fills is -1.
+    `head`: by `T.ws`, by one chain of branches, or by a branch for each.
+    `copies`: by which function, and whether one thread does them, and how that is chosen.
+    `is_one_loop`: the groups stand in one loop, rather than that each has its own.
+    `is_by_feeds`: each loop has groups of its own.
+    `is_by_tile`: each tile of a step has barriers of its own.
+    `words`: which of the names that mean the same are taken. `registers`: whether groups say how many they need.
+    """
+
+    filling: tuple[int, int]
+    using: tuple[tuple[int, int], ...]
+    order: tuple[int, ...]
+    head: Literal["ws", "chain", "branches"]
+    copies: Literal["copy", "tma_copy", "elected", "first"]
+    is_one_loop: bool
+    is_by_feeds: bool
+    is_by_tile: bool
+    words: int
+    registers: bool
+
+
+@dataclass
+class Pipeline:
+    """Groups of threads, one that fills slots of rings and others that use them, and wait for each other (S10).
+
+    It means: what groups do before, then the steps of each loop, each of which fills and then uses, and what is after.
+    All that is done for each number up to `often`, if there is a name for it.
+    """
+
+    slots: int
+    rings: tuple[str, ...]
+    before: list[Part]
+    feeds: list[Feed]
+    after: list[Part]
+    groups: Groups
+    name: str = ""
+    often: int = 1
+
+
 Stmt = (
     Alloc | Let | Assign | Atomic | Fill | Copy | Gemm | SparseGemm | Reduce | Scan | Sync | Exchange | Print | Jump
-    | Parallel | Loop | Persistent | While | If | Threads
+    | Parallel | Loop | Persistent | While | If | Threads | Ring | Pieces | Handed | Pipeline
 )  # fmt: skip
 
 
@@ -521,6 +641,15 @@ def bodies(statement: Any) -> list[list[Stmt]]:
     """Returns the lists of statements that a statement holds."""
     if isinstance(statement, If):
         return [statement.then, statement.other]
+    if isinstance(statement, Pieces):
+        return [statement.loop.body]
+    if isinstance(statement, Handed):
+        return [statement.body]
+    if isinstance(statement, Feed):
+        return [statement.fills, *(part.body for part in statement.uses)]
+    if isinstance(statement, Pipeline):
+        parts = [part.body for part in (*statement.before, *statement.after)]
+        return [*parts, *(body for feed in statement.feeds for body in bodies(feed))]
     return [statement.body] if isinstance(statement, Parallel | Loop | Persistent | While | Threads) else []
 
 
@@ -535,7 +664,8 @@ def statements(body: list[Stmt]) -> Iterator[Stmt]:
 _NODES = (
     Buffer, Const, Name, Load, Unary, Binary, Compare, Logic, Cast, Select, Rounded, Shuffled, Combined, Side,
     Alloc, Let, Assign, Atomic, Fill, Copy, Gemm, SparseGemm, Reduce, Scan, Sync, Exchange, Print, Jump, Parallel,
-    Loop, Persistent, While, If, Threads,
+    Loop, Persistent, While, If, Threads, Ring, Pieces, Part, Handed, Feed, Groups,
+    Pipeline,
 )  # fmt: skip
 
 
@@ -573,7 +703,7 @@ def printing(program: Program) -> Program:
 
 def _add_prints(body: list[Stmt], rng: random.Random) -> None:
     for statement in list(body):
-        for inner in bodies(statement):
+        for inner in [] if isinstance(statement, Pipeline) else bodies(statement):  # groups print in turns
             _add_prints(inner, rng)
         if (said := _printed(statement)) and rng.random() < 0.3:
             at = next(i for i, other in enumerate(body) if other is statement)

@@ -30,8 +30,10 @@ from .program import (
     Copy,
     Exchange,
     Expr,
+    Feed,
     Fill,
     Gemm,
+    Handed,
     If,
     Jump,
     Kernel,
@@ -41,9 +43,13 @@ from .program import (
     Loop,
     Name,
     Parallel,
+    Part,
     Persistent,
+    Pieces,
+    Pipeline,
     Program,
     Reduce,
+    Ring,
     Rounded,
     Scan,
     Select,
@@ -175,6 +181,7 @@ class Reference:
         self._block = 0
         self._threads: tuple[int, ...] = ()
         self._outside: dict[str, Const] = {}
+        self._rings: dict[str, list[Memory]] = {}
         self._private = {
             s.buffer.name
             for kernel in program.kernels
@@ -316,6 +323,14 @@ class Reference:
                 self._while(statement, frame)
             case If():
                 self._if(statement, frame)
+            case Ring():
+                self._ring(statement, frame)
+            case Pieces():
+                self._statement(statement.loop, frame)
+            case Handed():
+                self._body(statement.body, frame)
+            case Pipeline():
+                self._pipeline(statement, frame)
 
     def _alloc(self, alloc: Alloc, frame: Frame) -> None:
         buffer = alloc.buffer
@@ -429,6 +444,49 @@ class Reference:
             if inner is not None:
                 inner.names = dict(inner.names)
                 self._body(body, inner)
+
+    # Pipelines by hand ------------------------------------------------------------------------------------------------
+
+    def _ring(self, ring: Ring, frame: Frame) -> None:
+        self._rings[ring.buffer.name] = []
+        for _ in range(ring.slots):
+            self._alloc(Alloc(ring.buffer), frame)
+            if ring.value is not None:
+                self._set(ring.buffer, number(ring.value.value, ring.buffer.dtype))
+            self._rings[ring.buffer.name].append(self._memory[ring.buffer.name])
+
+    def _pipeline(self, pipeline: Pipeline, frame: Frame) -> None:
+        past = 0
+        for index in range(pipeline.often):
+            inner = dataclasses.replace(frame, names={**frame.names, pipeline.name: number(index, "index")})
+            self._parts(pipeline, pipeline.before, inner)
+            for feed in pipeline.feeds:
+                past = self._feed(pipeline, feed, 0 if feed.before < 0 else past, inner)
+            self._parts(pipeline, pipeline.after, inner)
+
+    def _parts(self, pipeline: Pipeline, parts: list[Part], frame: Frame) -> None:
+        self._turn(pipeline, 0)
+        for part in parts:
+            self._body(part.body, frame)
+
+    def _turn(self, pipeline: Pipeline, step: int) -> None:
+        """Has the tiles of rings be the slots of a step."""
+        for name in pipeline.rings:
+            self._memory[name] = self._rings[name][step % pipeline.slots]
+
+    def _feed(self, pipeline: Pipeline, feed: Feed, past: int, frame: Frame) -> int:
+        """Executes the steps of a loop; returns how many there are then, and were before at the same barriers."""
+        steps = max(int(self._value(feed.stop, frame).low), 0)
+        if steps > MAX_TRIPS:
+            raise Invalid("a loop that runs too long")
+        steps += -steps % pipeline.slots if feed.is_rounded else 0
+        for step in range(steps):
+            inner = dataclasses.replace(frame, names={**frame.names, feed.name: number(step, "index")})
+            self._turn(pipeline, past + step)
+            self._body(feed.fills, inner)
+            for part in feed.uses:
+                self._body(part.body, inner)
+        return past + steps
 
     @staticmethod
     def _narrowed(frame: Frame, condition: Array) -> Frame | None:

@@ -39,7 +39,7 @@ def main() -> None:
     os.environ["TL_DISABLE_CACHE"] = "1"
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the compiler prints is no answer
-    features = Features().without(json.loads(sys.stdin.readline()))
+    features = Features(**json.loads(sys.stdin.readline()))
 
     def say(**answer: Any) -> None:
         answers.write(json.dumps(answer) + "\n")
