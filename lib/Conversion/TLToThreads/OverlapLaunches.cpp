@@ -27,6 +27,7 @@
 #include "tl/Dialect/TL/Analysis/Memory.h"
 #include "tl/Dialect/TL/Analysis/ThreadLevel.h"
 #include "tl/Dialect/TL/IR/Calls.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/Target.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,9 +53,6 @@ static bool isBehindOthers(LaunchOp launch) {
                                               before, before.getKernel()));
   return false;
 }
-
-/// As many threads as the largest GPUs hold at once.
-static constexpr int64_t kThreadsOfGPU = int64_t(1) << 18;
 
 /// True if the blocks of `launch` fill a GPU.
 static bool fillsGPU(LaunchOp launch) {

@@ -2,7 +2,11 @@
 //
 // The copy engine reads a map from memory before it can begin, half a
 // microsecond that the first copy of a kernel waits for. A thread asks for all
-// maps while barriers are set up and the kernels before this one end.
+// maps while barriers are set up and the kernels before this one end: products
+// of 256 to 1024 rows took 2.5 to 3.5 % less time by it on an H200.
+//
+// Not where blocks follow each other: they find the maps in the cache, and ask
+// in vain, which took 1.5 % more time of 4096 blocks that copy a tile each.
 //
 // Sound because maps are arguments of the kernel, which nobody changes, and a
 // prefetch reads and writes nothing that a program can see; so it may stand in
@@ -11,6 +15,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tl/Conversion/TLToThreads/Passes.h"
+#include "tl/Dialect/TL/Analysis/IndexFacts.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/TL.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,6 +33,21 @@ namespace tl {
 using namespace mlir;
 using namespace tl;
 
+/// True if the grid of `kernel` is known to have more blocks than run at once.
+static bool hasLaterBlocks(gpu::GPUFuncOp kernel) {
+  int64_t threads = 1;
+  for (auto dimension :
+       {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
+    int64_t extent = getGridLimit(kernel, dimension);
+    if (extent == getGridLimit(/*kernel=*/nullptr, dimension))
+      return false; // any number of them
+    threads *= getBlockExtent(kernel, dimension) * extent;
+    if (threads > kThreadsOfGPU)
+      return true;
+  }
+  return false;
+}
+
 static SmallVector<Value> getMaps(gpu::GPUFuncOp kernel) {
   SmallVector<Value> maps;
   for (BlockArgument argument : kernel.getArguments()) {
@@ -40,7 +61,7 @@ static SmallVector<Value> getMaps(gpu::GPUFuncOp kernel) {
 
 static void prefetchMaps(gpu::GPUFuncOp kernel) {
   SmallVector<Value> maps = getMaps(kernel);
-  if (maps.empty())
+  if (maps.empty() || hasLaterBlocks(kernel))
     return;
   auto b = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Location loc = kernel.getLoc();

@@ -22,6 +22,32 @@ gpu.module @m attributes {tl.dependent, tl.target = #tl.target<chip = "sm_90a">}
     gpu.return
   }
 
+  // Of 2048 blocks of 256 threads most find the maps in the cache.
+  // CHECK-LABEL: gpu.func @many_blocks
+  // CHECK-NOT:   nvvm.prefetch
+  // CHECK:       nvvm.griddepcontrol wait
+  gpu.func @many_blocks(
+      %a: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 64], swizzle = 128, type = f16>}) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tl.grid_limit = array<i64: 64, 32, 1>, tl.shared = 128 : i64} {
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @some_blocks
+  // CHECK:       nvvm.prefetch
+  gpu.func @some_blocks(
+      %a: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 64], swizzle = 128, type = f16>}) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tl.grid_limit = array<i64: 32, 32, 1>, tl.shared = 128 : i64} {
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @any_blocks
+  // CHECK:       nvvm.prefetch
+  gpu.func @any_blocks(
+      %a: !llvm.ptr {tl.param = #tl.param<tensor_map, 0, box = [64, 64], swizzle = 128, type = f16>}) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tl.grid_limit = array<i64: 2147483647, 65535, 1>, tl.shared = 128 : i64} {
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @no_maps
   // CHECK-NOT:   nvvm.prefetch
   // CHECK-NOT:   scf.if

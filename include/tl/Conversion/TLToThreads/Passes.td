@@ -59,6 +59,7 @@ def PrefetchMapsPass : Pass<"tl-prefetch-maps", "::mlir::gpu::GPUModuleOp"> {
     Requires thread level. The first thread of a block that is given tensor maps
     asks for them (`prefetch.tensormap`) first of all, so that the copy engine
     has them when barriers are set up and the kernels before this one are done.
+    Not where a grid is known to have more blocks than a GPU holds at once.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"

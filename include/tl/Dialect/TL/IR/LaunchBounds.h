@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
+
 namespace tl {
 
 /// On a `tl.kernel` and its function: so many blocks are to fit on a
@@ -15,6 +17,9 @@ inline constexpr llvm::StringLiteral kMinBlocksAttr = "tl.min_blocks";
 /// it, if they are not as the program says. The function's known block size is
 /// the program's until statements of threads are loops over them.
 inline constexpr llvm::StringLiteral kLaunchedAttr = "tl.launched";
+
+/// As many threads as the largest GPUs hold at once.
+inline constexpr int64_t kThreadsOfGPU = int64_t(1) << 18;
 
 } // namespace tl
 
