@@ -6,12 +6,12 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from .elements import bits, is_float
-from .expressions import Expressions, Index, Scope, added, const, scaled
+from .expressions import Index, Scope, const
 from .features import Features
-from .loops import Bodies, Target
+from .fillings import MOST_STEPS, Fillings, Outer, whole
+from .loops import Target
 from .program import (
     Alloc,
     Assign,
@@ -29,7 +29,6 @@ from .program import (
     Handed,
     If,
     Kernel,
-    Let,
     Load,
     Loop,
     Name,
@@ -39,41 +38,21 @@ from .program import (
     Pipeline,
     Reduce,
     Ring,
-    Scalar,
-    Select,
     Side,
     Space,
     Stmt,
     Sync,
-    Tensor,
-    walk,
 )
 from .turns import FILLING
 
 RING_BYTES = 48_000
 """How much shared memory the slots of all rings take, at most."""
 
-MOST_STEPS = 7
-"""How many steps a loop has, at most: as many as the tensors have room for that it writes."""
-
 _COUNTED = ("counter", "state")
 """Forms of loops whose slots go on whatever came before."""
 
 _PRODUCTS = (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), ("int8", "int32"))
 _TYPES = ("float16", "float32", "bfloat16", "int32", "int8", "int16")
-
-
-class Outer(Protocol):
-    """The program while it is drawn."""
-
-    tensors: list[Tensor]
-    scalars: list[Scalar]
-    expressions: Expressions
-    bodies: Bodies
-
-    def tensor(self, dtype: str, shape: tuple[int, ...], *, is_output: bool = False) -> Buffer: ...
-
-    def fresh(self, letter: str) -> str: ...
 
 
 @dataclass
@@ -89,11 +68,12 @@ class _Work:
 def draw_groups(rng: random.Random, features: Features) -> Groups:
     """Returns which threads the groups are, and how they are written."""
     count = rng.choice((1, 1, 2))
-    head = rng.choice(("ws", "chain", "branches"))
-    sizes = [128] * count if count > 1 or rng.random() < 0.6 or head == "ws" else [rng.choice((64, 128, 256))]
+    head = rng.choice(("ws", "ws", "chain", "branches", "quotient", "second"))
+    are_whole = head in ("ws", "quotient", "second")
+    sizes = [128] * count if count > 1 or rng.random() < 0.6 or are_whole else [rng.choice((64, 128, 256))]
     if head == "ws" and count == 1 and rng.random() < 0.3:
         sizes = [256]
-    filling = 128 if head == "ws" or rng.random() < 0.6 else rng.choice((32, 64, 128, 256))
+    filling = 128 if are_whole or rng.random() < 0.6 else rng.choice((32, 64, 128, 256))
     is_before = rng.random() < 0.3  # those who fill have the first threads
     starts = [filling * is_before + sum(sizes[:g]) for g in range(count)]
     order = [FILLING, *range(count)]
@@ -131,6 +111,9 @@ class ByHand:
         """What a loop around the loops over steps counts, if there is one."""
         if self._form in _COUNTED and not self._groups.is_by_feeds and rng.random() < 0.4:
             self._round = Index(Name("index", outer.fresh("k")), 0, rng.randint(1, 2))
+        self._fillings = Fillings(
+            outer, rng, features, self._groups, self._around(), self._allocs, self._is_filled_before
+        )
         self._are_apart = self._form == "written" and rng.random() < 0.4
 
     def kernel(self) -> Kernel:
@@ -145,7 +128,13 @@ class ByHand:
         body: list[Stmt] = [*self._allocs, *self._rings]
         if any(ring.value is not None for ring in self._rings):
             body.append(Sync())
-        return Kernel((const(self._blocks),), (self._block.name,), (threads,), [*body, pipeline, *self._behind()])
+        extents = (128, threads // 128) if self._groups.head == "second" else (threads,)
+        return Kernel((const(self._blocks),), (self._block.name,), extents, [*body, pipeline, *self._behind()])
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether copies may be shorter: of others it is said how many bytes they are."""
+        return self._groups.copies in ("copy", "tma_copy") and not self._groups.is_by_tile
 
     @staticmethod
     def _parts(bodies: list[dict[int, list[Stmt]]]) -> list[Part]:
@@ -173,14 +162,17 @@ class ByHand:
     def _is_filled_before(self, tile: Buffer) -> bool:
         return any(ring.buffer == tile and ring.value is not None for ring in self._rings)
 
-    @staticmethod
-    def _whole(buffer: Buffer) -> Side:
-        return Side(buffer, (const(0),) * len(buffer.shape), buffer.shape, "whole")
-
     # Works ------------------------------------------------------------------------------------------------------------
 
     def _works(self) -> list[_Work]:
-        draws = [self._sum, self._sum, self._reduction, self._element, self._copied_on, self._done_by_threads]
+        draws = [
+            self._sum_of_some,
+            self._sum_of_some,
+            self._reduction,
+            self._element,
+            self._copied_on,
+            self._done_by_threads,
+        ]
         if len(self._users) == 1:
             draws.append(self._changed)
         elif self._form not in _COUNTED:
@@ -192,14 +184,18 @@ class ByHand:
             work = self._rng.choice(draws)()
             if work is not None:
                 works.append(work)
-        tile = self._ring((16, 32), "float32") if not works else None
-        return [self._sum(tile)] if tile is not None else works  # type: ignore[list-item]
+        if works:
+            return works
+        self._rings.clear()  # of works for which there was no room
+        tile = self._ring((16, 32), "int32")
+        assert tile is not None, "there is room for it"
+        return [self._sum(tile)]
 
     def _tile(self) -> Buffer | None:
         """Returns a tile of a ring, one that there is or a new one."""
         if self._rings and self._rng.random() < 0.5:
             return self._rng.choice(self._rings).buffer
-        rows, columns = self._rng.choice((4, 8, 16, 32, 64)), self._rng.choice((8, 16, 32, 64, 128, 24))
+        rows, columns = self._rng.choice((1, 4, 8, 16, 32, 64)), self._rng.choice((8, 16, 32, 64, 128, 24))
         dtype = self._rng.choice([d for d in _TYPES if self._features.floats or not is_float(d)])
         return self._ring((rows, columns), dtype)
 
@@ -223,7 +219,7 @@ class ByHand:
             return None
         if is_fixed:
             tensor = self._outer.tensor(dtype, b_shape)
-            self._allocs.append(Copy(self._whole(tensor), self._whole(b)))
+            self._allocs.append(Copy(whole(tensor), whole(b)))
         sums = {group: self._alloc((m, n), result, "fragment") for group in groups}
         self._e.fuzzy |= {c.name for c in sums.values() if is_float(dtype)}
         is_own = self._features.register_operands and split == "none" and not turned_a and rng.random() < 0.2
@@ -237,18 +233,19 @@ class ByHand:
             b_at = ((column, 0) if turned_b else (0, column)) if split == "columns" else None
             depth = k if split != "none" else 0
             if own:
-                copied = Copy(self._whole(a), self._whole(own[group]))
+                copied = Copy(whole(a), whole(own[group]))
                 return [copied, Gemm(own[group], b, sums[group], False, turned_b)]
             return [Gemm(a, b, sums[group], turned_a, turned_b, "Square", False, a_at, b_at, depth)]
 
         before: dict[int, list[Stmt]] = {group: [Fill(c)] for group, c in sums.items()}
         return _Work([a] if is_fixed else [a, b], before, uses, {group: [c] for group, c in sums.items()})
 
-    def _sum(self, tile: Buffer | None = None) -> _Work | None:
+    def _sum_of_some(self) -> _Work | None:
+        tile = self._tile()
+        return None if tile is None else self._sum(tile)
+
+    def _sum(self, tile: Buffer) -> _Work:
         """Adds the elements of tiles up, each with others of the step."""
-        tile = tile or self._tile()
-        if tile is None:
-            return None
         sums = {group: self._alloc(tile.shape, self._wide(tile.dtype), "fragment") for group in self._some_groups()}
         self._e.fuzzy |= {c.name for c in sums.values() if is_float(tile.dtype)}
 
@@ -296,7 +293,7 @@ class ByHand:
         def uses(number: int, scope: Scope) -> list[Stmt]:
             if number != group:
                 return []
-            return [Copy(self._whole(tile), self._whole(own)), Reduce(own, found, kind, dim, clear=False)]
+            return [Copy(whole(tile), whole(own)), Reduce(own, found, kind, dim, clear=False)]
 
         return _Work([tile], {group: [Fill(found)]}, uses, {group: [found]})
 
@@ -363,7 +360,7 @@ class ByHand:
             if number != group:
                 return []
             target = self._output(tile.shape, tile.dtype, scope)
-            return [Copy(self._whole(tile), Side(target.buffer, target.base, target.extents, "position"))]
+            return [Copy(whole(tile), Side(target.buffer, target.base, target.extents, "position"))]
 
         return _Work([tile], {}, uses)
 
@@ -385,7 +382,7 @@ class ByHand:
             if self._rng.random() < 0.5:
                 value = Binary("+", value, Load(tile, (i, j)))
             store = Assign(target.buffer, (*target.base[:-2], i, j), value)
-            return [self._pieces(Parallel((i.name, j.name), tile.shape, [store]), group, "serial")]
+            return [self._fillings.pieces(Parallel((i.name, j.name), tile.shape, [store]), group, "serial")]
 
         return _Work([tile], {}, uses)
 
@@ -397,8 +394,11 @@ class ByHand:
 
     def _scope(self) -> Scope:
         """Returns what is known around the loops over steps."""
-        around = [Index(self._block, 0, self._blocks - 1), *([self._round] if self._round else [])]
-        return Scope(around, in_loop=True)
+        return Scope(self._around(), in_loop=True)
+
+    def _around(self) -> list[Index]:
+        """Returns the block's coordinate, and the number of the round, if there are several."""
+        return [Index(self._block, 0, self._blocks - 1), *([self._round] if self._round else [])]
 
     # Loops ------------------------------------------------------------------------------------------------------------
 
@@ -428,11 +428,13 @@ class ByHand:
         phase = rng.choice(("and", "modulo", "remainder", "variable")) if not before else before[0].phase
         has_to = not is_known or self._are_apart or (phase == "variable" and not is_last)
         is_rounded = is_in_rounds and (has_to or rng.random() < 0.4)
+        is_peeled = form == "modulo" and not self._groups.is_one_loop and is_known and stop.value > 0
+        is_peeled = is_peeled and rng.random() < 0.15
         is_late = form == "modulo" and is_known and self._slots > 1 and rng.random() < 0.15
         scope = self._scope()
         scope.indices.append(Index(name, 0, MOST_STEPS + 3))
         fills, uses = self._fills(works, scope), self._uses(works, scope)
-        return Feed(name.name, stop, fills, uses, form, phase, past, is_rounded, is_late)  # type: ignore[arg-type]
+        return Feed(name.name, stop, fills, uses, form, phase, past, is_peeled, is_rounded, is_late)  # type: ignore[arg-type]
 
     def _past(self, before: list[Feed]) -> int:
         """Returns how many steps came before at the barriers of the last loop."""
@@ -477,10 +479,10 @@ class ByHand:
     def _fills(self, works: list[_Work], scope: Scope) -> list[Stmt]:
         tiles = list(dict.fromkeys(tile for work in works for tile in work.tiles))
         self._rng.shuffle(tiles)
-        fills = [self._filled(tile, scope) for tile in tiles]
+        fills = [self._fillings.filled(tile, scope) for tile in tiles]
         is_one = self._groups.copies in ("elected", "first")
         if is_one and not any(isinstance(s, Copy) for s in fills):
-            fills[0] = self._copied(tiles[0], scope)
+            fills[0] = self._fillings.copied(tiles[0], scope)
         return [self._sometimes(fill, tile, scope) for fill, tile in zip(fills, tiles, strict=True)]
 
     def _sometimes(self, fill: Stmt, tile: Buffer, scope: Scope) -> Stmt:
@@ -494,112 +496,6 @@ class ByHand:
             Compare("==", Binary("%", step, const(2)), const(self._rng.randint(0, 1))),
         )
         return If(self._rng.choice(conditions), [fill])
-
-    # Filling ----------------------------------------------------------------------------------------------------------
-
-    def _filled(self, tile: Buffer, scope: Scope) -> Stmt:
-        kind = self._rng.choice(("copy", "copy", "pieces", "pieces", "parallel"))
-        if kind == "copy":
-            return self._copied(tile, scope)
-        i, j = (Name("index", self._outer.fresh("i")) for _ in range(2))
-        loop = Parallel((i.name, j.name), tile.shape, self._element_filled(tile, i, j, scope))
-        if kind == "parallel":
-            return loop
-        form = self._rng.choice(("serial", "vectorized", "vectorized", "ptx_cp_async"))
-        return self._pieces(loop, FILLING, form)
-
-    def _source(self, tile: Buffer, scope: Scope) -> tuple[Buffer, tuple[Expr, ...]]:
-        """Adds a tensor, and returns where in it the tile of a step begins."""
-        rng, step = self._rng, scope.indices[-1].name
-        along = rng.choice((0, 1))
-        offsets: list[Expr] = [const(0), const(0)]
-        if self._round is not None and rng.random() < 0.5:
-            offsets[1 - along] = scaled(self._round.name, tile.shape[1 - along])
-        elif rng.random() < 0.7:
-            offsets[1 - along] = scaled(self._block, tile.shape[1 - along])
-        shape = [x * rng.choice((1, 2, 3)) for x in tile.shape]
-        leading: list[tuple[Expr, int]] = []
-        if rng.random() < 0.25:
-            leading = [(step, rng.randint(1, MOST_STEPS))]
-        else:
-            offsets[along] = scaled(step, tile.shape[along])
-            shape[along] = tile.shape[along] * rng.randint(1, MOST_STEPS)
-        if rng.random() < 0.2:
-            along = rng.choice((0, 1))
-            shape[along] = max(1, shape[along] + rng.choice((-8, -3, 5, 8)))
-        if rng.random() < 0.1:
-            offsets[0] = added(offsets[0], rng.choice((-2, 3)))
-        self._outer.tensor(tile.dtype, (*(x for _, x in leading), *shape))
-        if rng.random() < 0.7:  # one that copy engines can move
-            made = self._outer.tensors[-1]
-            made.align, made.shift, made.gap = 16, 0, 0
-            made.symbols = tuple("" for _ in made.buffer.shape)
-        return self._outer.tensors[-1].buffer, (*(o for o, _ in leading), *offsets)
-
-    def _copied(self, tile: Buffer, scope: Scope) -> Copy:
-        tensor, offsets = self._source(tile, scope)
-        return Copy(Side(tensor, offsets, (*(1 for _ in offsets[2:]), *tile.shape), "position"), self._whole(tile))
-
-    def _element_filled(self, tile: Buffer, i: Name, j: Name, scope: Scope) -> list[Stmt]:
-        """Returns what fills an element of a tile, or leaves it as it is."""
-        rng = self._rng
-        tensor, (*lead, row_offset, column_offset) = self._source(tile, scope)
-        to, row = self._rows(tile.shape[0], i)
-        source_row: Expr = Binary("+", row_offset, row)
-        body: list[Stmt] = []
-        if self._features.gathers and rng.random() < 0.25:
-            source_row = Load(self._table(tile), (self._table_place(tile, row, scope),))
-            source_row = Cast("index", source_row, implicit=True)
-            if rng.random() < 0.5:
-                name = self._outer.fresh("x")
-                body.append(Let(name, source_row))
-                source_row = Name("index", name)
-        value: Expr = Load(tensor, (*lead, source_row, Binary("+", column_offset, j)))
-        store = Assign(tile, (to, j), value)
-        if rng.random() < 0.7:
-            return [*body, store]
-        condition = self._condition(tile, i, row, scope)
-        zero = Const(tile.dtype, 0.0 if is_float(tile.dtype) else 0)
-        if rng.random() < 0.3:
-            return [*body, replace(store, value=Select(condition, value, zero))]
-        is_kept = self._is_filled_before(tile) and rng.random() < 0.7
-        return [*body, If(condition, [store], [] if is_kept else [Assign(tile, (to, j), zero)])]
-
-    def _rows(self, rows: int, i: Name) -> tuple[Expr, Expr]:
-        """Returns which row a row of a loop is, and from which row of the source it comes."""
-        turned = Binary("-", const(rows - 1), i)
-        folded = Binary("+", scaled(Binary("%", i, const(2)), rows // 2), Binary("//", i, const(2)))
-        other = self._rng.choice((turned, folded))
-        return self._rng.choice(((i, i), (i, i), (i, i), (other, other), (i, other), (other, i)))
-
-    def _table(self, tile: Buffer) -> Buffer:
-        return self._outer.tensor("int32", (tile.shape[0] * self._rng.randint(1, MOST_STEPS),))
-
-    def _table_place(self, tile: Buffer, row: Expr, scope: Scope) -> Expr:
-        return Binary("+", scaled(scope.indices[-1].name, tile.shape[0]), row)
-
-    def _condition(self, tile: Buffer, i: Name, row: Expr, scope: Scope) -> Expr:
-        """Returns whether a row is copied."""
-        if self._rng.random() < 0.5:
-            return Compare("<", i, const(self._rng.randint(1, tile.shape[0])))
-        mask = Load(self._table(tile), (self._table_place(tile, row, scope),))
-        return Compare(self._rng.choice((">=", "!=")), mask, Const("int32", 0))
-
-    def _pieces(self, loop: Parallel, group: int, form: str) -> Pieces:
-        """Returns a loop over a tile that threads of a group do."""
-        rng, (rows, columns) = self._rng, loop.extents
-        count = (self._groups.filling if group == FILLING else self._groups.using[group])[1]
-        lanes = rng.choice([n for n in (1, 2, 4, 8) if columns % n == 0])
-        if form == "ptx_cp_async":
-            buffer = next(n.buffer for n in walk(loop) if isinstance(n, Assign))
-            size = bits(buffer.dtype) // 8
-            is_plain = not any(isinstance(n, Assign) and isinstance(n.value, Const | Select) for n in walk(loop))
-            fitting = [n for n in (2, 4, 8) if columns % n == 0 and 4 <= n * size <= 16]
-            form, lanes = ("ptx_cp_async", rng.choice(fitting)) if fitting and is_plain else ("vectorized", lanes)
-        fitting = [n for n in (1, 2, 4, 8, 16, 32) if n * lanes <= columns and count % n == 0]
-        whole = [n for n in fitting if columns % (n * lanes) == 0 and rows % (count // n) == 0]
-        across = rng.choice(whole if whole and rng.random() < 0.85 else fitting)
-        return Pieces(loop, across, lanes, rng.random() < 0.25, form)  # type: ignore[arg-type]
 
     # What is after ----------------------------------------------------------------------------------------------------
 
@@ -617,15 +513,15 @@ class ByHand:
         rng = self._rng
         scope = self._scope()
         target = self._output(tile.shape, tile.dtype, scope)
-        whole = Side(target.buffer, target.base, target.extents, "position")
+        side = Side(target.buffer, target.base, target.extents, "position")
         way = rng.choice(("copy", "copy", "parallel", "shared", "block"))
         if way == "copy" or len(tile.shape) == 1 or math.prod(tile.shape) * bits(tile.dtype) > 1 << 17:
-            return [Copy(self._whole(tile), whole)]
+            return [Copy(whole(tile), side)]
         if way == "parallel":
             return [self._outer.bodies.parallel([target], scope.inner(tiles=[tile]), False)]
         staged = self._staged(tile)
-        first: list[Stmt] = [Copy(self._whole(tile), self._whole(staged))]
-        last: list[Stmt] = [Copy(self._whole(staged), whole)]
+        first: list[Stmt] = [Copy(whole(tile), whole(staged))]
+        last: list[Stmt] = [Copy(whole(staged), side)]
         if way == "block" and staged.name[0] == "S" and self._round is None:
             self._seen_by_all += last
             return first

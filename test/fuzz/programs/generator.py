@@ -155,8 +155,7 @@ class _Drawing:
         # This has a source of its own, so that programs are otherwise what they would be without.
         is_by_hand = self._features.by_hand_alone or random.Random(f"{seed} by hand").random() < 0.1
         if self._features.pipelines_by_hand and is_by_hand:
-            kernel = ByHand(self, self._rng, self._features).kernel()
-            return Program(seed, self._tensors, self._scalars, [kernel])
+            return self._by_hand(seed)
         for _ in range(self._rng.choice((0, 0, 1, 2))):
             dtype = self._e.pick(("int32", "float32", "int64", "float16"))
             self._scalars.append(Scalar(self._fresh("n"), dtype, self._e.constant(dtype).value))
@@ -199,6 +198,21 @@ class _Drawing:
             draw_cuts(program, self._rng)
         if self._features.literals and self._e.chance(0.1):
             draw_literals(program, self._rng)
+        return program
+
+    def _by_hand(self, seed: int) -> Program:
+        """Returns a pipeline by hand, in other words perhaps."""
+        drawing, features, e = ByHand(self, self._rng, self._features), self._features, self._e
+        program = Program(seed, self._tensors, self._scalars, [drawing.kernel()])
+        if features.wordings and e.chance(0.3):
+            # Variables of different groups are not numbers of one vector, which is one variable.
+            program.wordings = tuple(w for w in draw_wordings(self._rng) if w != "vectors")
+        if features.outside and e.chance(0.1):
+            program.kernels[0].outside = self._outside(program.kernels[0])
+        if features.aliases and e.chance(0.1):
+            program.aliases = draw_aliases(program, self._rng)
+        if features.cuts and drawing.may_cut and e.chance(0.2):
+            draw_cuts(program, self._rng)
         return program
 
     def _outside(self, kernel: Kernel) -> dict[str, Const]:

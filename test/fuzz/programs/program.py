@@ -477,6 +477,7 @@ class Feed:
     compiler writes out, by a variable that counts, or by one that is the slot.
     `phase`: how parities are: words of `k // slots`, or a variable that flips.
     `before`: how many steps came before, at the same barriers; -1 if they are the feed's own.
+    `is_peeled`: the first step stands before the loop.
     `is_rounded`: there are as many steps as whole rounds have.
     `is_late`: slots are released a step later than they are used.
     `frees`: whether those who use slots say that they have.
@@ -489,6 +490,7 @@ class Feed:
     form: Literal["modulo", "unroll", "written", "counter", "state"]
     phase: Literal["and", "modulo", "remainder", "variable"]
     before: int = -1
+    is_peeled: bool = False
     is_rounded: bool = False
     is_late: bool = False
     frees: bool = True
@@ -500,7 +502,8 @@ class Groups:
 
     `filling`, `using`: the first thread of each group, and how many there are. `order`: in which the groups stand in
     the text; those that use have the numbers from 0 on, and the one that fills is -1.
-    `head`: by `T.ws`, by one chain of branches, or by a branch for each.
+    `head`: by `T.ws`, by one chain of branches, by a branch for each, or by branches on the number of the group, which
+    is a quotient, or the second coordinate of a thread.
     `copies`: by which function, and whether one thread does them, and how that is chosen.
     `is_one_loop`: the groups stand in one loop, rather than that each has its own.
     `is_by_feeds`: each loop has groups of its own.
@@ -511,7 +514,7 @@ class Groups:
     filling: tuple[int, int]
     using: tuple[tuple[int, int], ...]
     order: tuple[int, ...]
-    head: Literal["ws", "chain", "branches"]
+    head: Literal["ws", "chain", "branches", "quotient", "second"]
     copies: Literal["copy", "tma_copy", "elected", "first"]
     is_one_loop: bool
     is_by_feeds: bool

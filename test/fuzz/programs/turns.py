@@ -65,6 +65,7 @@ class _Writer:
         self._block = block
         self._slots = pipeline.slots
         self._thread = f"t_{pipeline.feeds[0].name}"
+        self._group = f"g_{pipeline.feeds[0].name}"
         self._words = pipeline.groups.words
 
     # The whole --------------------------------------------------------------------------------------------------------
@@ -72,6 +73,10 @@ class _Writer:
     def lines(self) -> list[str]:
         pipeline = self._pipeline
         lines = [f"{self._thread} = T.get_thread_binding()", *self._steps_read()]
+        if self._groups.head == "second":
+            lines.insert(1, f"{self._group} = T.get_thread_binding(1)")
+        elif self._groups.head == "quotient":
+            lines.insert(1, f"{self._group} = {self._thread} // 128")
         for number, feed in enumerate(pipeline.feeds):
             if feed.before < 0 or number == 0:
                 lines += self._barriers(number)
@@ -126,9 +131,12 @@ class _Writer:
         if self._groups.head == "ws":
             word = "T.WarpSpecialize" if self._words % 5 == 1 else "T.ws"
             return f"with {word}({', '.join(str(g) for g in range(first // 128, (first + count) // 128))}):"
-        word = "elif" if number > 0 and self._groups.head == "chain" else "if"
+        is_numbered = self._groups.head in ("quotient", "second")
+        word = "elif" if number > 0 and (self._groups.head == "chain" or (is_numbered and self._words % 2)) else "if"
         if word == "elif" and is_rest and self._words % 3:
             return "else:"
+        if is_numbered:
+            return f"{word} {self._group} == {first // 128}:"
         low = f"{self._thread} >= {first}" if first else ""
         high = f"{self._thread} < {first + count}" if first + count < total or not first else ""
         return f"{word} {' and '.join(filter(None, (low, high)))}:"
@@ -268,7 +276,11 @@ class _Writer:
             return self._rounds(feed, number, group)
         step = self._step(feed, group)
         inside = self._step_lines(feed, number, group, step)
-        return [f"for {feed.name} in T.serial({self._stop(feed)}):", *_indented(inside)]
+        if not feed.is_peeled:
+            return [f"for {feed.name} in T.serial({self._stop(feed)}):", *_indented(inside)]
+        name = re.compile(rf"\b{feed.name}\b")
+        first = [name.sub("0", line) for line in inside]
+        return [*first, f"for {feed.name} in T.serial(1, {self._stop(feed)}):", *_indented(inside)]
 
     def _step(self, feed: ir.Feed, group: int) -> _Step:
         """Returns the step of a loop whose slot is named by the step's number, or by a variable."""
@@ -367,7 +379,11 @@ class _Writer:
         says = [f"T.mbarrier_expect_tx({full}, {size})"] if self._words % 2 else []
         name = _EXPECTING[self._words % 3 == 2]
         arrives = self._arrive(full) if says else f"T.{name}({full}, {size})"
-        head = f"if T.shuffle_elect({count}):" if self._groups.copies == "elected" else f"if {self._thread} == {first}:"
+        head = (
+            f"if T.shuffle_elect({count}):"
+            if self._groups.copies == "elected"
+            else f"if {self._thread} == {0 if self._groups.head == 'second' else first}:"
+        )
         return [head, *_indented([*says, *self._copied(copies, full), arrives])]
 
     def _copied(self, fills: list[ir.Stmt], full: str) -> list[str]:
@@ -443,7 +459,7 @@ class _Writer:
     def _thread_of(self, group: int) -> str:
         """Returns the number of a thread in its group."""
         first, count = self._threads(group)
-        if not first:
+        if not first or self._groups.head == "second":
             return self._thread
         is_modulo = first % count == 0 and self._words % 2
         return f"({self._thread} % {count})" if is_modulo else f"({self._thread} - {first})"
