@@ -85,7 +85,8 @@ def draw_groups(rng: random.Random, features: Features) -> Groups:
     return Groups(
         (0 if is_before else sum(sizes), filling), tuple(zip(starts, sizes, strict=True)), tuple(order),
         head, rng.choice(("copy", "copy", "tma_copy", "elected", "first")), is_one_loop,
-        is_one_loop or rng.random() < 0.2, rng.random() < 0.25, rng.randrange(210), rng.random() < 0.2,
+        is_one_loop or rng.random() < 0.2, rng.random() < 0.25, rng.random() < 0.15,
+        rng.choice(("all", "all", "all", "group", "warps")), rng.randrange(210), rng.random() < 0.2,
     )  # type: ignore[arg-type]  # fmt: skip
 
 

@@ -507,7 +507,9 @@ class Groups:
     `copies`: by which function, and whether one thread does them, and how that is chosen.
     `is_one_loop`: the groups stand in one loop, rather than that each has its own.
     `is_by_feeds`: each loop has groups of its own.
-    `is_by_tile`: each tile of a step has barriers of its own.
+    `is_by_tile`: each tile of a step has barriers of its own. `is_one_list`: those of full slots and of empty ones are
+    in one list. `releases`: who says that a slot is free, all threads, or behind a meeting one of the group or of each
+    warp.
     `words`: which of the names that mean the same are taken. `registers`: whether groups say how many they need.
     """
 
@@ -519,6 +521,8 @@ class Groups:
     is_one_loop: bool
     is_by_feeds: bool
     is_by_tile: bool
+    is_one_list: bool
+    releases: Literal["all", "group", "warps"]
     words: int
     registers: bool
 

@@ -147,9 +147,14 @@ class _Writer:
     # Barriers ---------------------------------------------------------------------------------------------------------
 
     def _barriers(self, number: int) -> list[str]:
-        of_users = sum(count for _, count in self._groups.using)
+        threads = sum(count for _, count in self._groups.using)
+        of_users = {"all": threads, "group": len(self._groups.using), "warps": threads // 32}[self._groups.releases]
         lines: list[str] = []
         for tiles in self._sets:
+            if self._groups.is_one_list and self._frees:
+                counts = f"[{self._arriving(number, tiles)}] * {self._slots} + [{of_users}] * {self._slots}"
+                lines.append(f"barriers{number}{tiles} = T.alloc_barrier({counts})")
+                continue
             lines.append(f"full{number}{tiles} = {self._made(self._arriving(number, tiles))}")
             if self._frees:
                 lines.append(f"empty{number}{tiles} = {self._made(of_users)}")
@@ -217,6 +222,9 @@ class _Writer:
         return f"T.alloc_barrier({counts})"
 
     def _barrier(self, name: str, number: int, tiles: str, slot: str) -> str:
+        if self._groups.is_one_list and self._frees:
+            at = slot if name == "full" else f"{self._slots} + {slot}"
+            return f"barriers{self._number(number)}{tiles}[{at}]"
         is_one = self._slots == 1 and self._words % 2
         name = f"{name}{self._number(number)}{tiles}"
         return name if is_one else f"{name}[{slot}]"
@@ -358,7 +366,7 @@ class _Writer:
         for tiles in self._sets:
             full = self._barrier("full", number, tiles, step.slot)
             if self._frees:
-                parity = f"{step.parity} ^ 1" if step.parity.isidentifier() else f"({step.parity}) ^ 1"
+                parity = self._other(step.parity)
                 lines.append(self._wait(self._barrier("empty", number, tiles, step.slot), parity))
             fills = self._fills(feed, tiles)
             of_all = [s for s in fills if not self._is_of_one or _is_of_all(s)]
@@ -370,6 +378,12 @@ class _Writer:
                 is_async = any(isinstance(s, ir.Pieces) and s.form == "ptx_cp_async" for s in of_all)
                 lines.append(f"T.cp_async_barrier_noinc({full})" if is_async else self._arrive(full))
         return lines
+
+    def _other(self, parity: str) -> str:
+        """Returns the other parity."""
+        if self._words % 11 == 0:
+            return f"1 - {parity}" if parity.isidentifier() else f"(({parity}) + 1) % 2"
+        return f"{parity} ^ 1" if parity.isidentifier() else f"({parity}) ^ 1"
 
     def _started(self, copies: list[ir.Stmt], full: str) -> list[str]:
         """Returns the copies that one thread starts, which says how many bytes they are."""
@@ -411,18 +425,28 @@ class _Writer:
             for tiles in self._sets:
                 is_last = tiles and tiles in waited and not any(_uses(s, tiles[1:]) for s in body[place + 1 :])
                 if is_last and not feed.is_late and self._frees and _uses(statement, tiles[1:]):
-                    lines.append(self._arrive(self._barrier("empty", number, tiles, step.slot)))
-        return [*lines, *(self._freed(feed, number, body, step) if self._frees else [])]
+                    lines += self._released([self._barrier("empty", number, tiles, step.slot)], group)
+        return [*lines, *(self._freed(feed, number, group, body, step) if self._frees else [])]
 
-    def _freed(self, feed: ir.Feed, number: int, body: list[ir.Stmt], step: _Step) -> list[str]:
+    def _freed(self, feed: ir.Feed, number: int, group: int, body: list[ir.Stmt], step: _Step) -> list[str]:
         """Returns the arrivals at the end of a step."""
         if not feed.is_late:
             left = [t for t in self._sets if not t or not any(_uses(s, t[1:]) for s in body)]
-            return [self._arrive(self._barrier("empty", number, tiles, step.slot)) for tiles in left]
-        last = [self._arrive(self._barrier("empty", number, t, step.slot_of_last)) for t in self._sets]
-        own = [self._arrive(self._barrier("empty", number, t, step.slot)) for t in self._sets]
+            return self._released([self._barrier("empty", number, tiles, step.slot) for tiles in left], group)
+        last = self._released([self._barrier("empty", number, t, step.slot_of_last) for t in self._sets], group)
+        own = self._released([self._barrier("empty", number, t, step.slot) for t in self._sets], group)
         is_end = f"if {feed.name} == {self._stop(feed)} - 1:"
         return [f"if {feed.name} > 0:", *_indented(last), is_end, *_indented(own)]
+
+    def _released(self, barriers: list[str], group: int) -> list[str]:
+        """Returns what says that slots are free, by the threads that do."""
+        arrivals = [self._arrive(barrier) for barrier in barriers]
+        if self._groups.releases == "all" or not barriers:
+            return arrivals
+        first, count = self._threads(group)
+        of_one = f"{self._thread} == {0 if self._groups.head == 'second' else first}"
+        condition = of_one if self._groups.releases == "group" else f"{self._thread} % 32 == 0"
+        return [f"T.sync_threads({group + 1}, {count})", f"if {condition}:", *_indented(arrivals)]
 
     def _handing(self, statement: ir.Stmt, number: int, feed: ir.Feed, group: int) -> list[str]:
         """Returns a statement, which waits and arrives if it gives or takes a tile."""
