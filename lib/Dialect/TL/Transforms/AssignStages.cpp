@@ -437,16 +437,29 @@ static bool fitsBeside(gpu::GPUFuncOp kernel, ArrayRef<PipelinedOp> loops,
 
 static bool isGuarded(PipelinedOp loop) { return loop->hasAttr(kGuardedAttr); }
 
-/// True if no product of the warp groups goes on over the end of an iteration,
-/// as each has its accumulator used in it. The copies of the next one then need
-/// all of an iteration's time.
+/// True if `gemm` must be complete at the end of an iteration of `loop`: that
+/// uses what it adds up, or changes its factor in registers.
+static bool endsInIteration(GemmOp gemm, PipelinedOp loop) {
+  auto hasUser = [&](Value fragment, bool onlyWrites) {
+    return llvm::any_of(fragment.getUsers(), [&](Operation *user) {
+      if (!loop->isProperAncestor(user) || isa<GemmOp>(user))
+        return false;
+      auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+      return !onlyWrites || !effects ||
+             effects.getEffectOnValue<MemoryEffects::Write>(fragment);
+    });
+  };
+  return hasUser(gemm.getAcc(), /*onlyWrites=*/false) ||
+         (isInSpace(gemm.getA(), Space::Fragment) &&
+          hasUser(gemm.getA(), /*onlyWrites=*/true));
+}
+
+/// True if no product of the warp groups goes on over the end of an iteration.
+/// The copies of the next one then need all of an iteration's time.
 static bool endsProducts(PipelinedOp loop) {
   bool ends = multipliesByWarpGroups(loop);
-  loop.getBody().walk([&](GemmOp gemm) {
-    ends &= llvm::any_of(gemm.getAcc().getUsers(), [&](Operation *user) {
-      return loop->isProperAncestor(user) && !isa<GemmOp>(user);
-    });
-  });
+  loop.getBody().walk(
+      [&](GemmOp gemm) { ends &= endsInIteration(gemm, loop); });
   return ends;
 }
 
@@ -483,8 +496,12 @@ static Attribute chooseSpecialize(gpu::GPUFuncOp kernel,
   Builder builder(kernel.getContext());
   if (needsRegisters) {
     std::optional<RegisterBudget> budget = getRegisterBudget(threads);
+    // A late product holds its factor beside what the next iteration computes.
+    int64_t live = llvm::any_of(loops, hasLateGemm)
+                       ? fragments
+                       : countLiveFragmentRegisters(kernel);
     if (canChangeRegisters && budget &&
-        fragments + kOtherRegistersIfLate <= budget->consumer)
+        live + kOtherRegistersIfLate <= budget->consumer)
       return builder.getDenseI64ArrayAttr({budget->producer, budget->consumer});
     bool isFarAhead = llvm::all_of(loops, [](PipelinedOp loop) {
       return !hasLateGemm(loop) &&

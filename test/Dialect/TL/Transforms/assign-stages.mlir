@@ -425,6 +425,10 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 !wide = memref<128x64xf16, #gpu.address_space<workgroup>>
 !high = memref<64x256xf16, #gpu.address_space<workgroup>>
 !acc = memref<128x256xf32, #tl.fragment>
+#score = #tl.fragment_layout<shape = [128, 64], thread = [4, 8, 8] : [2, 64, 1024], value = [2, 2, 8] : [1, 512, 8]>
+!tile = memref<64x64xf16, #gpu.address_space<workgroup>>
+!score = memref<128x64xf32, #tl.fragment>
+!factor = memref<128x64xf16, #tl.fragment>
 
 // Which kernels get a thread of its own for their copies.
 gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
@@ -482,6 +486,101 @@ gpu.module @roles attributes {tl.target = #tl.target<chip = "sm_90a">} {
       tl.copy %A[%kk, %c0] to %b tile(64, 256) : !A to !high
       tl.gemm %a, %b, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !high, !acc
       tl.fill %acc, %v : !acc
+    }
+    gpu.return
+  }
+
+  // A product ends too if the next iteration changes its factor in registers.
+  // CHECK-LABEL: gpu.func @factor_that_changes(
+  // CHECK-SAME:  tl.specialize = array<i64: 24, 240>
+  gpu.func @factor_that_changes(%A: !A {tl.align = 16 : i64}, %v: f32, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !tile
+    %c = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    %sum = tl.alloc layout(#score) : !score
+    %s0 = tl.alloc layout(#score) : !score
+    %p0 = tl.alloc layout(#score) : !factor
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c64] to %b tile(64, 64) : !A to !tile
+      tl.copy %A[%kk, %c0] to %c tile(64, 256) : !A to !high
+      tl.fill %s0, %v : !score
+      tl.gemm %a, %b, %s0 plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !tile, !score
+      tl.copy %s0 to %p0 tile(128, 64) : !score to !factor
+      tl.gemm %p0, %c, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !high, !acc
+      tl.gemm %p0, %b, %sum plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !tile, !score
+    }
+    gpu.return
+  }
+
+  // All fragments together are 256 registers, of which 208 hold something at once.
+  // CHECK-LABEL: gpu.func @fragments_in_turn(
+  // CHECK-SAME:  tl.specialize = array<i64: 24, 240>
+  gpu.func @fragments_in_turn(%A: !A {tl.align = 16 : i64}, %v: f32, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !tile
+    %c = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    %sum = tl.alloc layout(#score) : !score
+    %s0 = tl.alloc layout(#score) : !score
+    %p0 = tl.alloc layout(#score) : !factor
+    %s1 = tl.alloc layout(#score) : !score
+    %p1 = tl.alloc layout(#score) : !factor
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c64] to %b tile(64, 64) : !A to !tile
+      tl.copy %A[%kk, %c0] to %c tile(64, 256) : !A to !high
+      tl.fill %s0, %v : !score
+      tl.gemm %a, %b, %s0 plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !tile, !score
+      tl.copy %s0 to %p0 tile(128, 64) : !score to !factor
+      tl.gemm %p0, %c, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !high, !acc
+      tl.gemm %p0, %b, %sum plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !tile, !score
+      tl.fill %s1, %v : !score
+      tl.gemm %a, %b, %s1 plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !tile, !score
+      tl.copy %s1 to %p1 tile(128, 64) : !score to !factor
+      tl.gemm %p1, %c, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !high, !acc
+      tl.gemm %p1, %b, %sum plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !tile, !score
+    }
+    gpu.return
+  }
+
+  // Here it is 240 of them: no registers are left for anything else.
+  // CHECK-LABEL: gpu.func @fragments_at_once(
+  // CHECK-NOT:   tl.specialize
+  gpu.func @fragments_at_once(%A: !A {tl.align = 16 : i64}, %v: f32, %n: index) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc layout(#swizzled) : !wide
+    %b = tl.alloc layout(#swizzled) : !tile
+    %c = tl.alloc layout(#swizzled) : !high
+    %acc = tl.alloc layout(#acc) : !acc
+    %sum = tl.alloc layout(#score) : !score
+    %s0 = tl.alloc layout(#score) : !score
+    %p0 = tl.alloc layout(#score) : !factor
+    %s1 = tl.alloc layout(#score) : !score
+    %p1 = tl.alloc layout(#score) : !factor
+    tl.pipelined %k = %c0 to %n stages(2) {
+      %kk = arith.muli %k, %c64 : index
+      tl.copy %A[%c0, %kk] to %a tile(128, 64) : !A to !wide
+      tl.copy %A[%kk, %c64] to %b tile(64, 64) : !A to !tile
+      tl.copy %A[%kk, %c0] to %c tile(64, 256) : !A to !high
+      tl.fill %s0, %v : !score
+      tl.gemm %a, %b, %s0 plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !tile, !score
+      tl.fill %s1, %v : !score
+      tl.gemm %a, %b, %s1 plan(<wgmma, warps_m = 2, warps_n = 1>) : !wide, !tile, !score
+      tl.copy %s0 to %p0 tile(128, 64) : !score to !factor
+      tl.gemm %p0, %c, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !high, !acc
+      tl.gemm %p0, %b, %sum plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !tile, !score
+      tl.copy %s1 to %p1 tile(128, 64) : !score to !factor
+      tl.gemm %p1, %c, %acc plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !high, !acc
+      tl.gemm %p1, %b, %sum plan(<wgmma, warps_m = 2, warps_n = 1>) : !factor, !tile, !score
     }
     gpu.return
   }
