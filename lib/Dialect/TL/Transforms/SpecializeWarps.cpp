@@ -35,14 +35,18 @@
 //
 // If the threads of the program are to have more registers than a block of so
 // many begins with, the further warp becomes a warp group, which gives most of
-// its own to them (`setmaxnreg` is executed by warp groups). And where it pays,
-// the warp groups of the program take turns (TakeTurns.cpp).
+// its own to them (`setmaxnreg` is executed by warp groups). Such a block has a
+// multiprocessor to itself, which the kernel says: from the number of threads
+// alone `ptxas` does not always find how many registers they begin with, and
+// then ignores `setmaxnreg` (C7508). And where it pays, the warp groups of the
+// program take turns (TakeTurns.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "TakeTurns.h"
 #include "tl/Dialect/TL/Analysis/BulkCopy.h"
 #include "tl/Dialect/TL/Analysis/ProducerSlice.h"
+#include "tl/Dialect/TL/IR/LaunchBounds.h"
 #include "tl/Dialect/TL/IR/Pipes.h"
 #include "tl/Dialect/TL/IR/Roles.h"
 #include "tl/Dialect/TL/Transforms/Passes.h"
@@ -382,6 +386,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel) {
   Builder attributes(kernel.getContext());
   kernel.setKnownBlockSizeAttr(attributes.getDenseI32ArrayAttr(
       {static_cast<int32_t>(threads + (budget ? kWarpGroup : kWarp)), 1, 1}));
+  if (budget && !kernel->hasAttr(kMinBlocksAttr))
+    kernel->setAttr(kMinBlocksAttr, attributes.getI64IntegerAttr(1));
   OpBuilder builder(first);
   Location loc = kernel.getLoc();
   auto makeRole = [&](int64_t begin, int64_t count, int64_t barrier) {

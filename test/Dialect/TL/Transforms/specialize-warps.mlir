@@ -171,11 +171,12 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // With registers for both roles the further warp becomes a warp group. In each
+  // With registers for both roles the further warp becomes a warp group, and the
+  // assembler is told that the block is alone on its multiprocessor. In each
   // iteration two products are started, and something is computed between the waits
   // for them: the warp groups take turns at starting them.
   // CHECK-LABEL: gpu.func @turns(
-  // CHECK-SAME:      known_block_size = array<i32: 384, 1, 1>}
+  // CHECK-SAME:      known_block_size = array<i32: 384, 1, 1>, tl.min_blocks = 1 : i64}
   // CHECK:         tl.role threads(256, 1) barrier(1) registers(24) {
   // CHECK-NOT:       _turn
   // CHECK:         tl.role threads(0, 256) barrier(2) registers(240) {
