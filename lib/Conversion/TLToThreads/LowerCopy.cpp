@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
@@ -495,16 +496,35 @@ static bool isMatrixOrder(const FragmentLayout &layout) {
   return true;
 }
 
+/// True if the copy fills its target, or a part of it of which every row of a
+/// matrix, 16 bytes, is aligned.
+static bool beginsAtMatrix(CopyOp copy) {
+  auto type = cast<MemRefType>(copy.getTarget().getType());
+  ValueRange offsets = copy.getTargetOffsets();
+  if (offsets.empty())
+    return true;
+  if (type.getRank() != 2)
+    return false;
+  SmallVector<int64_t> extents = CopyLoops::of(copy).extents;
+  for (auto [offset, extent, size] :
+       llvm::zip_equal(offsets, extents, type.getShape())) {
+    std::optional<int64_t> known = getConstantIntValue(offset);
+    if (!known || *known < 0 || *known + extent > size)
+      return false;
+  }
+  return *getConstantIntValue(offsets.back()) % 8 == 0;
+}
+
 static bool canUseStmatrix(CopyOp copy, ThreadLowering &lowering) {
   return lowering.getTarget().hasStmatrix() &&
          isInSpace(copy.getSource(), Space::Fragment) &&
          isInSpace(copy.getTarget(), Space::Shared) &&
-         !isMapped(copy.getTarget()) && copy.getTargetOffsets().empty() &&
-         getBytes(copy.getTarget()) == 2 &&
+         !isMapped(copy.getTarget()) && getBytes(copy.getTarget()) == 2 &&
          getSharedLayout(copy.getTarget()).getChunk() % 8 == 0 &&
          isMatrixOrder(lowering.getLayout(copy.getSource())) &&
          lowering.getLayout(copy.getSource()).getShape() ==
-             ArrayRef(CopyLoops::of(copy).extents);
+             ArrayRef(CopyLoops::of(copy).extents) &&
+         beginsAtMatrix(copy);
 }
 
 static void lowerStmatrix(CopyOp copy, ThreadLowering &lowering) {

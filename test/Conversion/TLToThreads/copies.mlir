@@ -344,6 +344,29 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Also into a part of a tile, if it begins where a row of a matrix may.
+  // CHECK-LABEL: gpu.func @stmatrix_part(
+  // CHECK:         tl.stmatrix
+  gpu.func @stmatrix_part() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %at = arith.constant 16 : index
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 16], thread = [4, 8, 4] : [2, 16, 256], value = [2, 2, 2] : [1, 128, 8]>) : memref<64x16xf32, #tl.fragment>
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 64, chunk = 32>) offset(0) : memref<64x32xf16, #gpu.address_space<workgroup>>
+    tl.copy %acc to %tile[%c0, %at] tile(64, 16) : memref<64x16xf32, #tl.fragment> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @stmatrix_unaligned(
+  // CHECK-NOT:     tl.stmatrix
+  gpu.func @stmatrix_unaligned() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %at = arith.constant 4 : index
+    %acc = tl.alloc layout(#tl.fragment_layout<shape = [64, 16], thread = [4, 8, 4] : [2, 16, 256], value = [2, 2, 2] : [1, 128, 8]>) : memref<64x16xf32, #tl.fragment>
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 64, chunk = 32>) offset(0) : memref<64x32xf16, #gpu.address_space<workgroup>>
+    tl.copy %acc to %tile[%c0, %at] tile(64, 16) : memref<64x16xf32, #tl.fragment> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   //===--------------------------------------------------------------------===//
   // Threads
   //===--------------------------------------------------------------------===//
