@@ -556,7 +556,8 @@ def SpecializeWarpsPass : Pass<"tl-specialize-warps", "::mlir::gpu::GPUModuleOp"
 
     Guarantees: no kernel has `tl.specialize`; `known_block_size` is what is to be
     launched, a warp more than the program has threads, or a warp group if the
-    roles have registers of their own.
+    roles have registers of their own, and then one block is to fit on a
+    multiprocessor (`tl.min_blocks`).
 
     Other kernels are left alone.
   }];
