@@ -122,6 +122,7 @@ int64_t tl::getDivisor(Value index) { return Divisors().get(index); }
 static constexpr unsigned kIndexBits = 32;
 static constexpr int64_t kMaxThreads = 1024; // of a block
 static constexpr int64_t kMaxBlocks = 65535; // along y and z of a grid
+static constexpr int64_t kMultiprocessors = 108;
 
 namespace {
 struct Interval {
@@ -253,6 +254,14 @@ int64_t tl::getGridLimit(gpu::GPUFuncOp kernel, gpu::Dimension dimension) {
     return limits[static_cast<unsigned>(dimension)];
   return dimension == gpu::Dimension::x ? llvm::maxIntN(kIndexBits)
                                         : kMaxBlocks;
+}
+
+int64_t tl::countBlocksOfGrid(gpu::GPUFuncOp kernel) {
+  int64_t blocks = 1;
+  for (auto dimension :
+       {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z})
+    blocks *= std::max<int64_t>(getGridLimit(kernel, dimension), 1);
+  return llvm::divideCeil(blocks, kMultiprocessors);
 }
 
 int64_t tl::getBlockExtent(gpu::GPUFuncOp kernel, gpu::Dimension dimension) {

@@ -94,22 +94,9 @@ static constexpr int64_t kEnoughBlocks = 2;
 static constexpr int64_t kBytesOfBlock = 1024;
 static constexpr int64_t kRegistersOfMultiprocessor = 65536,
                          kThreadsOfMultiprocessor = 2048;
-/// A grid of so few blocks leaves multiprocessors without any.
-static constexpr int64_t kFewBlocks = 64;
-
-/// The most bytes of shared memory that hold something at once.
-static int64_t getPeakBytes(gpu::GPUFuncOp kernel) {
-  SharedLives lives = findSharedLives(kernel);
-  SmallVector<int64_t> held(lives.steps.size());
-  for (const SharedLife &life : lives.buffers)
-    if (auto alloc = dyn_cast<AllocOp>(life.alloc))
-      for (unsigned step : life.exact.set_bits())
-        held[step] += getSharedBytes(alloc);
-  return held.empty() ? 0 : *llvm::max_element(held);
-}
 
 /// About how many blocks with so many bytes of shared memory a multiprocessor
-/// runs at once.
+/// has room for.
 static int64_t countBlocks(gpu::GPUFuncOp kernel, int64_t bytes,
                            const Target &target) {
   int64_t threads = getNumThreads(kernel);
@@ -120,48 +107,80 @@ static int64_t countBlocks(gpu::GPUFuncOp kernel, int64_t bytes,
                    kThreadsOfMultiprocessor / threads});
 }
 
-/// True if each block has a multiprocessor to itself, whatever room it leaves.
-static bool runsAlone(gpu::GPUFuncOp kernel) {
-  int64_t blocks = 1;
-  for (auto dimension :
-       {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
-    int64_t extent = getGridLimit(kernel, dimension);
-    if (extent > kFewBlocks)
-      return false;
-    blocks *= std::max<int64_t>(extent, 1);
-  }
-  return blocks <= kFewBlocks;
-}
+namespace {
+/// A tile that a loop runs ahead of, in so many slots.
+struct Slots {
+  PipelinedOp loop;
+  AllocOp tile;
+  int64_t count;
 
-/// What the kernel can need of shared memory at most if all rings lie beside
-/// all tiles: those that loops other than `except` run ahead in, none if none
-/// does.
-static int64_t getBytesBesideRings(gpu::GPUFuncOp kernel, PipelinedOp except) {
-  int64_t tiles = 0, rings = 0;
-  kernel.walk([&](AllocOp alloc) {
-    if (isInSpace(alloc, Space::Shared))
-      tiles += getSharedBytes(alloc);
-  });
+  int64_t getBytes() { return getSharedBytes(tile) * count; }
+};
+} // namespace
+
+/// The slots of the loops that run ahead, other than `except`.
+static SmallVector<Slots> findSlots(gpu::GPUFuncOp kernel, PipelinedOp except) {
+  SmallVector<Slots> slots;
   kernel.walk([&](PipelinedOp loop) {
     if (loop == except || loop.getStages() < 2)
       return;
     for (auto copy : loop.getBody().getOps<CopyOp>())
       if (auto tile = copy.getTarget().getDefiningOp<AllocOp>();
-          tile && isInSpace(tile, Space::Shared))
-        rings += getSharedBytes(tile) * static_cast<int64_t>(loop.getStages());
+          tile && isInSpace(tile, Space::Shared) &&
+          isInSpace(copy.getSource(), Space::Global))
+        slots.push_back({loop, tile, static_cast<int64_t>(loop.getStages())});
   });
-  return rings == 0 ? 0 : tiles + rings;
+  return slots;
+}
+
+static int64_t getBytes(MutableArrayRef<Slots> slots) {
+  int64_t bytes = 0;
+  for (Slots &one : slots)
+    bytes += one.getBytes();
+  return bytes;
+}
+
+static int64_t getBytesOfTiles(gpu::GPUFuncOp kernel) {
+  int64_t bytes = 0;
+  kernel.walk([&](AllocOp alloc) {
+    if (isInSpace(alloc, Space::Shared))
+      bytes += getSharedBytes(alloc);
+  });
+  return bytes;
+}
+
+/// The most bytes of shared memory that hold something at once, if `slots` do
+/// from the kernel's start to its end.
+static int64_t getPeakBytes(gpu::GPUFuncOp kernel,
+                            MutableArrayRef<Slots> slots) {
+  SharedLives lives = findSharedLives(kernel);
+  SmallVector<int64_t> held(lives.steps.size(), getBytes(slots));
+  for (const SharedLife &life : lives.buffers) {
+    auto alloc = dyn_cast<AllocOp>(life.alloc);
+    if (!alloc)
+      continue;
+    for (unsigned step : life.exact.set_bits()) {
+      bool isInSlot = llvm::any_of(slots, [&](Slots &one) {
+        return one.tile == alloc && one.loop->isAncestor(lives.steps[step]);
+      });
+      held[step] += isInSlot ? 0 : getSharedBytes(alloc);
+    }
+  }
+  return held.empty() ? 0 : *llvm::max_element(held);
 }
 
 /// Has a loop of one stage run one iteration ahead, in two slots, unless the
 /// second ones keep blocks away from a multiprocessor that has few and would
-/// have more, or so many that less than `kept` of four are left.
+/// have more, or so many that less than `kept` of four are left. It has no more
+/// than its part of the grid, whatever room there is.
 static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
                         const Target &target, int64_t kept) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   if (!kernel.getKnownBlockSize())
     return false;
-  int64_t before = getPeakBytes(kernel), after = before, ring = 0;
+  SmallVector<Slots> slots = findSlots(kernel, loop);
+  bool hasOthers = !slots.empty();
+  int64_t before = getPeakBytes(kernel, {}), after = before;
   for (CopyOp copy : copies) {
     auto tile = copy.getTarget().getDefiningOp<AllocOp>();
     // Beside a tile of f32 there may be a rounded one (tl-round-factors).
@@ -171,14 +190,19 @@ static bool runOneAhead(PipelinedOp loop, ArrayRef<CopyOp> copies,
       return !loop->isProperAncestor(user);
     });
     after += getSharedBytes(tile) * ((mayRound ? 2 : 1) + isElsewhere);
-    ring += getSharedBytes(tile) * (mayRound ? 3 : 2);
+    slots.push_back({loop, tile, mayRound ? 3 : 2});
   }
-  // Rings of several loops may be filled at the same time.
-  if (int64_t others = getBytesBesideRings(kernel, loop))
-    after = std::max(after, others + ring);
-  int64_t blocks = runsAlone(kernel) ? 1 : countBlocks(kernel, before, target),
+  // Rings of several loops may be filled at the same time, and how tiles lie
+  // beside them is not known yet: at worst each has a place of its own.
+  int64_t most = after;
+  if (hasOthers) {
+    after = std::max(after, getPeakBytes(kernel, slots));
+    most = std::max(after, getBytesOfTiles(kernel) + getBytes(slots));
+  }
+  int64_t blocks = std::min(countBlocks(kernel, before, target),
+                            countBlocksOfGrid(kernel)),
           left = countBlocks(kernel, after, target);
-  if (after + kReservedSharedBytes > target.getSharedMemoryLimit() ||
+  if (most + kReservedSharedBytes > target.getSharedMemoryLimit() ||
       left < std::min(blocks, kEnoughBlocks) || 4 * left < kept * blocks)
     return false;
   loop.setStages(2);
@@ -200,7 +224,8 @@ static bool isByHand(Operation *op) {
   auto copy = dyn_cast<CopyOp>(op);
   return isa<AllocBarriersOp, CommitCopiesOp, WaitCopiesOp, RoleOp,
              OpenTurnsOp>(op) ||
-         (copy && copy.getAsync());
+         (copy && copy.getAsync() &&
+          isInSpace(copy.getTarget(), Space::Shared));
 }
 
 /// True if `loop` is one over tiles that could be pipelined: it carries

@@ -156,7 +156,7 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
   // CHECK-LABEL: gpu.func @too_many_blocks(
   // CHECK:         stages(1) {
-  gpu.func @too_many_blocks(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 13, 5, 1>} {
+  gpu.func @too_many_blocks(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 12, 10, 1>} {
     %c0 = arith.constant 0 : index
     %s = tl.alloc layout(#swizzled) : memref<768x64xf16, #gpu.address_space<workgroup>>
     tl.pipelined %k = %c0 to %n stages(1) {
@@ -199,6 +199,20 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     scf.for %k = %c0 to %n step %c1 {
       tl.copy %A[%k, %c0] to %s tile(64, 64) : !A to !tile
       tl.copy %s to %B[%k, %c0] tile(64, 64) : !tile to !A
+    }
+    gpu.return
+  }
+
+  // Of six blocks three would stay; a multiprocessor has no more of this grid.
+  // CHECK-LABEL: gpu.func @part_of_the_grid(
+  // CHECK:         tl.pipelined %{{.+}} = %{{.+}} to %{{.+}} stages(2) attributes
+  gpu.func @part_of_the_grid(%A: !A {tl.align = 16 : i64}, %B: !A, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.grid_limit = array<i64: 16, 16, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#swizzled) : memref<288x64xf16, #gpu.address_space<workgroup>>
+    scf.for %k = %c0 to %n step %c1 {
+      tl.copy %A[%k, %c0] to %s tile(288, 64) : !A to memref<288x64xf16, #gpu.address_space<workgroup>>
+      tl.copy %s to %B[%k, %c0] tile(288, 64) : memref<288x64xf16, #gpu.address_space<workgroup>> to !A
     }
     gpu.return
   }

@@ -34,6 +34,11 @@ inline constexpr llvm::StringLiteral kGridLimitAttr = "tl.grid_limit";
 int64_t getGridLimit(mlir::gpu::GPUFuncOp kernel,
                      mlir::gpu::Dimension dimension);
 
+/// How many blocks of the grid of `kernel` a multiprocessor has to execute at
+/// most, about: of a GPU with 108 of them, as many as the smaller ones of data
+/// centres have.
+int64_t countBlocksOfGrid(mlir::gpu::GPUFuncOp kernel);
+
 /// The extent of the blocks of `kernel`, or what none is above if it is not
 /// known. The kernel may be null.
 int64_t getBlockExtent(mlir::gpu::GPUFuncOp kernel,
