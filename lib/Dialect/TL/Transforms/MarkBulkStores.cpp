@@ -8,10 +8,14 @@
 //
 // A parallel loop becomes a store that accumulates if it adds a shared tile to
 // a tensor (`getTileSum`). Each element is then still added once and in one
-// step, among all threads of the device; in which order is free. In a loop the
-// engine may go on while the next iteration begins: whoever writes the tile
-// next waits (`tl-insert-sync`), and so does the end of the loops, because a
-// block may not end before its tile has been read.
+// step, among all threads of the device; in which order is free.
+//
+// In a loop the engine may go on while the next iteration begins: whoever
+// writes the tile next waits (`tl-insert-sync`), and so does the end of the
+// loops, because a block may not end before its tile has been read. That wait
+// needs a barrier. Where threads write a factor of a product before they write
+// the tile again, they meet in front of the product anyway, and a wait stands
+// there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,15 +46,79 @@ static void sayWhyNot(Operation *op, const Twine &what, StringRef reason) {
       << (what + " the tile instead of the bulk copy engine: " + reason).str();
 }
 
-static void markStore(CopyOp copy) {
+/// Lets the engine go on behind a store in a loop. Returns the outermost op
+/// behind which somebody has to wait, or null.
+static Operation *letRunOn(CopyOp copy) {
+  if (!copy->getParentOfType<LoopLikeOpInterface>())
+    return nullptr;
+  copy.setAsync(true);
+  Operation *outermost = copy;
+  while (!isa<gpu::GPUFuncOp>(outermost->getParentOp()))
+    outermost = outermost->getParentOp();
+  return outermost;
+}
+
+static bool markStore(CopyOp copy) {
   if (!isInSpace(copy.getSource(), Space::Shared) ||
       !isInSpace(copy.getTarget(), Space::Global))
-    return;
+    return false;
   std::string reason;
   if (copy.getSource().getDefiningOp<AllocOp>() &&
-      getBulkCopyShape(copy, reason))
-    return copy.setBulk(true);
+      getBulkCopyShape(copy, reason)) {
+    copy.setBulk(true);
+    return true;
+  }
   sayWhyNot(copy, "threads store", reason);
+  return false;
+}
+
+/// True if threads write `tile` in `block` before `op`.
+static bool isWrittenByThreads(Value tile, Block *block, Operation *op) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    Operation *top = block->findAncestorOpInBlock(*user);
+    auto copy = dyn_cast<CopyOp>(user);
+    bool writes =
+        isa<StoreOp>(user) || (copy && copy.getTarget() == tile &&
+                               isInSpace(copy.getSource(), Space::Fragment));
+    return writes && top && top->isBeforeInBlock(op);
+  });
+}
+
+/// Waits for `store`, of the iteration before, in front of a product where
+/// threads meet anyway before they write its tile, if there is one.
+static void waitWhereThreadsMeet(CopyOp store) {
+  Block *block = store->getBlock();
+  Operation *first = store;
+  for (Operation *user : store.getSource().getUsers())
+    if (Operation *top = block->findAncestorOpInBlock(*user);
+        top && top->isBeforeInBlock(first))
+      first = top;
+  for (auto gemm : block->getOps<GemmOp>()) {
+    if (!gemm->isBeforeInBlock(first))
+      return;
+    if (!llvm::any_of(ValueRange{gemm.getA(), gemm.getB()}, [&](Value factor) {
+          return isInSpace(factor, Space::Shared) &&
+                 isWrittenByThreads(factor, block, gemm);
+        }))
+      continue;
+    OpBuilder builder(gemm);
+    WaitStoresOp::create(builder, store.getLoc(), /*pending=*/0, /*read=*/true);
+    return;
+  }
+}
+
+static void markStores(gpu::GPUFuncOp kernel,
+                       SetVector<Operation *> &toWaitBehind) {
+  SmallVector<CopyOp> stores;
+  kernel.walk([&](CopyOp copy) {
+    if (markStore(copy))
+      stores.push_back(copy);
+  });
+  for (CopyOp store : stores)
+    if (Operation *outermost = letRunOn(store)) {
+      toWaitBehind.insert(outermost);
+      waitWhereThreadsMeet(store);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,26 +190,14 @@ static CopyOp createStore(ParallelOp loop, TileSum sum) {
                         /*barrierIndex=*/Value());
 }
 
-/// Lets the engine go on behind a store in a loop. Returns the outermost op
-/// behind which somebody has to wait, or null.
-static Operation *letRunOn(CopyOp copy) {
-  if (!copy->getParentOfType<LoopLikeOpInterface>())
-    return nullptr;
-  copy.setAsync(true);
-  Operation *outermost = copy;
-  while (!isa<gpu::GPUFuncOp>(outermost->getParentOp()))
-    outermost = outermost->getParentOp();
-  return outermost;
-}
-
-static void markSums(gpu::GPUFuncOp kernel) {
+static void markSums(gpu::GPUFuncOp kernel,
+                     SetVector<Operation *> &toWaitBehind) {
   SmallVector<std::pair<ParallelOp, TileSum>> sums;
   kernel.walk([&](ParallelOp loop) {
     std::optional<TileSum> sum = getTileSum(loop);
     if (sum && isInSpace(sum->load.getSource(), Space::Shared))
       sums.emplace_back(loop, *sum);
   });
-  SetVector<Operation *> toWaitBehind;
   for (auto &[loop, sum] : sums) {
     CopyOp copy = createStore(loop, sum);
     std::string reason = "its elements are not a tile of the tensor";
@@ -157,7 +213,10 @@ static void markSums(gpu::GPUFuncOp kernel) {
       toWaitBehind.insert(outermost);
     loop.erase();
   }
-  for (Operation *op : toWaitBehind) {
+}
+
+static void waitBehind(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops) {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     WaitStoresOp::create(builder, op->getLoc(), /*pending=*/0, /*read=*/true);
@@ -174,8 +233,10 @@ struct MarkBulkStoresPass
     if (!target->hasBulkCopy())
       return;
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      kernel.walk(markStore);
-      markSums(kernel);
+      SetVector<Operation *> toWaitBehind;
+      markStores(kernel, toWaitBehind);
+      markSums(kernel, toWaitBehind);
+      waitBehind(toWaitBehind.getArrayRef());
     }
   }
 };

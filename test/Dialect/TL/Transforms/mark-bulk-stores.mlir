@@ -52,7 +52,8 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
 
   // What loops count, and quotients, remainders and choices of it.
   // CHECK-LABEL: gpu.func @counters
-  // CHECK-COUNT-3: tl.copy %{{.+}} to %{{.+}} tile(128, 64) bulk :
+  // CHECK:         tl.copy %{{.+}} to %{{.+}} tile(128, 64) async bulk :
+  // CHECK-COUNT-2: tl.copy %{{.+}} to %{{.+}} tile(128, 64) bulk :
   gpu.func @counters(%A: memref<?x64xf16> {tl.align = 16 : i64}, %n: i32) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -78,6 +79,66 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     %cut = arith.minsi %low, %c100 : index
     %place = arith.muli %cut, %c128 : index
     tl.copy %a to %A[%place, %c0] tile(128, 64) : !a to memref<?x64xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!a = memref<64x64xf16, #gpu.address_space<workgroup>>
+!f = memref<64x64xf16, #tl.fragment>
+!acc = memref<64x64xf32, #tl.fragment>
+
+gpu.module @loops attributes {tl.target = #tl.target<chip = "sm_90a">} {
+  // In a loop the engine goes on behind a store, and somebody waits behind the loop.
+  // CHECK-LABEL: gpu.func @stores(
+  // CHECK:         scf.for
+  // CHECK:           tl.copy %{{.+}} to %[[TILE:[^ ]+]] tile(64, 64) :
+  // CHECK-NEXT:      tl.copy %[[TILE]] to %arg0[%{{.+}}] tile(64, 64) async bulk :
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    tl.wait_stores 0 read
+  gpu.func @stores(%A: memref<64x4096xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc : !a
+    %f = tl.alloc : !f
+    scf.for %k = %c0 to %c64 step %c1 {
+      %column = arith.muli %k, %c64 : index
+      tl.copy %f to %a tile(64, 64) : !f to !a
+      tl.copy %a to %A[%c0, %column] tile(64, 64) : !a to memref<64x4096xf16>
+    }
+    gpu.return
+  }
+
+  // Before the tile is written again, threads meet in front of the product of what they wrote: the wait stands there.
+  // CHECK-LABEL: gpu.func @stores_behind_products(
+  // CHECK:         scf.for
+  // CHECK:           tl.gemm
+  // CHECK:           tl.copy %{{.+}} to %[[FACTOR:[^ ]+]] tile(64, 64) :
+  // CHECK-NEXT:      tl.wait_stores 0 read
+  // CHECK-NEXT:      tl.gemm %{{.+}}, %[[FACTOR]],
+  // CHECK-NEXT:      tl.copy %{{.+}} to %[[TILE:[^ ]+]] tile(64, 64) :
+  // CHECK-NEXT:      tl.copy %[[TILE]] to %arg0[%{{.+}}] tile(64, 64) async bulk :
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    tl.wait_stores 0 read
+  gpu.func @stores_behind_products(%A: memref<64x4096xf16> {tl.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %a = tl.alloc : !a
+    %b = tl.alloc : !a
+    %c = tl.alloc : !a
+    %f = tl.alloc : !f
+    %acc = tl.alloc : !acc
+    scf.for %k = %c0 to %c64 step %c1 {
+      %column = arith.muli %k, %c64 : index
+      tl.gemm %b, %b, %acc plan(<wgmma, warps_m = 4, warps_n = 1>) : !a, !a, !acc
+      tl.copy %f to %c tile(64, 64) : !f to !a
+      tl.gemm %b, %c, %acc plan(<wgmma, warps_m = 4, warps_n = 1>) : !a, !a, !acc
+      tl.copy %acc to %a tile(64, 64) : !acc to !a
+      tl.copy %a to %A[%c0, %column] tile(64, 64) : !a to memref<64x4096xf16>
+    }
     gpu.return
   }
 }
