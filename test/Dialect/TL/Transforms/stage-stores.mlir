@@ -302,6 +302,36 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Not where a multiprocessor has many rounds of such blocks: they hide each other's sums. Those in a loop wait for the
+  // one before.
+  // CHECK-LABEL: gpu.func @added_beside_others(
+  // CHECK:         tl.gemm %{{.+}}, %{{.+}}, %[[ACC:[^ ]+]] :
+  // CHECK-NEXT:    tl.parallel
+  // CHECK-NEXT:      tl.load %[[ACC]]
+  // CHECK:         scf.for
+  // CHECK-NEXT:      tl.gemm %{{.+}}, %{{.+}}, %[[ACC]] :
+  // CHECK-NEXT:      tl.copy %[[ACC]]
+  gpu.func @added_beside_others(%C: memref<64x64xf32>, %n: index) kernel attributes {tl.grid_limit = array<i64: 128, 64, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%i, %j) in (64, 64) {
+      %x = tl.load %acc[%i, %j] : !acc
+      %old = tl.atomic add %x, %C[%i, %j] : memref<64x64xf32>
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      tl.gemm %a, %b, %acc : !a, !b, !acc
+      tl.parallel (%i, %j) in (64, 64) {
+        %x = tl.load %acc[%i, %j] : !acc
+        %old = tl.atomic add %x, %C[%i, %j] : memref<64x64xf32>
+      }
+    }
+    gpu.return
+  }
+
   // Where the tile begins may be computed in the loop.
   // CHECK-LABEL: gpu.func @added_somewhere(
   // CHECK-NEXT:    %[[S:.+]] = tl.alloc : memref<64x64xf32, #gpu.address_space<workgroup>>
