@@ -131,6 +131,14 @@ bool ThreadScope::hasCopies(const FragmentLayout &layout) const {
   return layout.numCopies() > 1 || layout.numThreads() < range.count;
 }
 
+bool ThreadScope::hasWarpsOfCopies(const FragmentLayout &layout) const {
+  return (layout.numThreads() < range.count &&
+          layout.numThreads() % kWarp == 0) ||
+         llvm::any_of(getCopySteps(layout), [](const ThreadStep &step) {
+           return step.divisor % kWarp == 0;
+         });
+}
+
 Value ThreadScope::isFirstCopy(const FragmentLayout &layout) {
   Value isFirst;
   auto require = [&](arith::CmpIPredicate predicate, Value value,

@@ -402,6 +402,33 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // Warps that would only move what others move do not; in a loop they do.
+  // CHECK-LABEL: gpu.func @moved_once(
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi ult, %thread_id_x, %{{.+}}
+  // CHECK:         scf.if %[[FIRST]] {
+  // CHECK:           llvm.load {{.+}} : !llvm.ptr<1>
+  // CHECK:           llvm.store {{.+}} : f32, !llvm.ptr<3>
+  // CHECK-NEXT:    }
+  // CHECK:         scf.for
+  // CHECK-NOT:       scf.if
+  // CHECK:         gpu.return
+  gpu.func @moved_once(%A: memref<32x64xf32>, %n: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 0, chunk = 32>) offset(0) : memref<32xf32, #gpu.address_space<workgroup>>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+      %v = tl.load %A[%i, %c0] : memref<32x64xf32>
+      tl.store %v, %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32, 4] : [1, 0], value = [] : []>) {
+        %v = tl.load %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
+        tl.store %v, %A[%i, %c1] : memref<32x64xf32>
+      }
+    }
+    gpu.return
+  }
+
   // All of them do, if they need the result for a fragment: none reads before the first has
   // written, and it does not write before all have read.
   // CHECK-LABEL: gpu.func @in_step(

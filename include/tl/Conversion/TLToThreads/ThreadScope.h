@@ -43,6 +43,8 @@ public:
                               int64_t dim);
   /// True if several threads of the scope have the same values.
   bool hasCopies(const layout::FragmentLayout &layout) const;
+  /// True if whole warps of the scope have only values that others have, too.
+  bool hasWarpsOfCopies(const layout::FragmentLayout &layout) const;
   /// True in one of the threads that have the same values.
   mlir::Value isFirstCopy(const layout::FragmentLayout &layout);
 
