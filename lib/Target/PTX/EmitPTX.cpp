@@ -9,6 +9,7 @@
 #include "tl/Target/PTX/PTX.h"
 
 #include "Descriptors.h"
+#include "DotProducts.h"
 #include "JoinProducts.h"
 #include "PlaceFormulas.h"
 #include "PredicateAccesses.h"
@@ -630,6 +631,7 @@ FailureOr<std::string> tl::emitPTX(gpu::GPUModuleOp module) {
   optimize(*llvmModule, **machine);
   predicateAccesses(*llvmModule);
   joinProducts(*llvmModule);
+  joinDotProducts(*llvmModule);
   unpackShortSums(*llvmModule);
   widenAbsoluteValues(*llvmModule);
   widenDivisions(*llvmModule);
