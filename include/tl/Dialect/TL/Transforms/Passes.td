@@ -269,7 +269,8 @@ def StageStoresPass : Pass<"tl-stage-stores", "::mlir::gpu::GPUModuleOp"> {
     in shared memory, in the element type of the destination, and one from
     there, so that device memory is written in whole lines. A loop that adds one
     to device memory by atomic operations goes the same way where the target has a
-    bulk copy engine, which can add. Requires a target. Left alone: tiles of one
+    bulk copy engine, which can add, unless it is known that each multiprocessor has
+    many rounds of such blocks. Requires a target. Left alone: tiles of one
     dimension, and rows of less than 32 bytes.
   }];
 }
@@ -410,7 +411,9 @@ def MarkBulkStoresPass : Pass<"tl-mark-bulk-stores", "::mlir::gpu::GPUModuleOp">
     memory become `bulk` where the target has a bulk copy engine and it can do
     them; a remark says why it cannot. So do parallel loops that add a tile in
     shared memory to device memory by relaxed atomic operations: as copies that
-    `accumulate`, which in loops are `async`.
+    `accumulate`. In loops both are `async`, and a `tl.wait_stores` stands behind the
+    loops; another one where threads meet before they write the tile again, if it is
+    seen that they do.
   }];
 }
 
@@ -448,8 +451,8 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
 
     A plain loop over tiles, a `scf.for` in steps of one that carries nothing and has such
     copies, becomes a `tl.pipelined` of two stages, if what shared memory it takes more
-    leaves three of four blocks on a multiprocessor, in kernels that use neither barriers
-    of their own nor clusters.
+    leaves three of four blocks on a multiprocessor, of those that its part of the grid
+    is at most, in kernels that use neither barriers of their own nor clusters.
 
     Where the loop's gemms depend on each other by way of other arithmetic, the
     last one is marked `tl.delayed` if it may be done in the next iteration, beside
