@@ -4,7 +4,9 @@
 // asynchronous one is `cp.async` where its pieces are 4 to 16 bytes. An
 // accumulator goes to shared memory by `stmatrix`. Everything else is a
 // parallel loop over the tile. Where a copy gathers rows, each thread computes
-// where the rows of its pieces begin.
+// where the rows of its pieces begin: by `cp.async` those of several pieces
+// before it starts one, so that it waits for their table once, and not for each
+// row of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -442,10 +444,19 @@ static bool lowerCpAsync(CopyOp copy, ThreadLowering &lowering) {
   }
   auto modifier = width * bytes == 16 ? NVVM::LoadCacheModifierKind::CG
                                       : NVVM::LoadCacheModifierKind::CA;
+  auto getPiece = [&](int64_t value) {
+    return getCoordinates(lowering, base, layout.valueOffset(value));
+  };
+  // Rows of all pieces are looked up before a thread waits for one.
+  SmallVector<Row> rows;
+  if (copy.isGather())
+    for (int64_t value = 0; value < rounds.getNumValues(); value += width)
+      rows.push_back(findSource(copy, lowering, getPiece(value)));
   for (int64_t value = 0; value < rounds.getNumValues(); value += width) {
-    SmallVector<Value> coordinates =
-        getCoordinates(lowering, base, layout.valueOffset(value));
-    auto [from, exists] = findSource(copy, lowering, coordinates);
+    SmallVector<Value> coordinates = getPiece(value);
+    auto [from, exists] = copy.isGather()
+                              ? rows[value / width]
+                              : findSource(copy, lowering, coordinates);
     OpBuilder::InsertionGuard outside(b);
     if (copy.keepsRows()) {
       b.setInsertionPointToStart(scf::IfOp::create(b, loc, exists).thenBlock());

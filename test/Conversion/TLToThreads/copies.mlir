@@ -123,6 +123,26 @@ gpu.module @copies attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // A thread looks up the rows of all its pieces before it waits for one.
+  // CHECK-LABEL: gpu.func @rows_of_a_table(
+  // CHECK-COUNT-2: llvm.load %{{.+}} : !llvm.ptr<1> -> i32
+  // CHECK-NOT:     llvm.load
+  // CHECK-COUNT-2: nvvm.cp.async.shared.global
+  // CHECK-NOT:     llvm.load
+  // CHECK:         gpu.return
+  gpu.func @rows_of_a_table(%A: memref<64x64xf16> {tl.align = 16 : i64}, %T: memref<32xi32>) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %tile = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(1024) : memref<32x64xf16, #gpu.address_space<workgroup>>
+    tl.copy %A to %tile tile(32, 64) places {
+    ^bb0(%i: index):
+      %c0 = arith.constant 0 : index
+      %number = tl.load %T[%i] : memref<32xi32>
+      %row = arith.index_cast %number : i32 to index
+      tl.places %row, %c0
+    } async : memref<64x64xf16> to memref<32x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
   // The same without `cp.async`.
   // CHECK-LABEL: gpu.func @kept_rows_by_threads(
   // CHECK-NOT:     cp.async
