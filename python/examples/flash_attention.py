@@ -25,69 +25,89 @@ def heads_together(heads: int, length: int, dim: int) -> int:
 
 def flash_attention(
     batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128,
-    dtype: str = "float16",
+    dtype: str = "float16", blocks: int | None = None,
 ):  # fmt: skip
+    """Of `blocks` blocks each goes from tile to tile; without them, each tile of rows has a block."""
     # As many warp groups as registers allow take turns at the tensor cores.
     block_M = 192 if dim <= 64 and not causal else 128
     together = heads_together(heads, length, dim)
-    groups = batch * heads // together
+    tiles, groups = T.ceildiv(length, block_M), batch * heads // together
     scale = dim**-0.5 * LOG2_E
     q_shape, kv_shape, row_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim), (batch, heads, length)
     rows = T.GemmWarpPolicy.FullRow
+
+    @T.macro
+    def attend_tile(Q, K, V, Out, logs, member, tile, group):
+        b, head = group * together // heads, (group * together + member) % heads
+        # The longest rows of all these heads first: what is left for the end is short.
+        first = (tiles - 1 - tile) * block_M if causal else tile * block_M
+        Qs = T.alloc_shared((block_M, dim), dtype)
+        Ks = T.alloc_shared((block_N, dim), dtype)
+        Vs = T.alloc_shared((block_N, dim), dtype)
+        s = T.alloc_fragment((block_M, block_N), T.float32)
+        p = T.alloc_fragment((block_M, block_N), dtype)
+        o = T.alloc_fragment((block_M, dim), T.float32)
+        greatest = T.alloc_fragment((block_M,), T.float32)
+        before = T.alloc_fragment((block_M,), T.float32)
+        rescale = T.alloc_fragment((block_M,), T.float32)
+        part = T.alloc_fragment((block_M,), T.float32)
+        total = T.alloc_fragment((block_M,), T.float32)
+        T.copy(Q[b, head, first : first + block_M, :], Qs)
+        T.clear(o)
+        T.clear(total)
+        T.fill(greatest, -T.infinity(T.float32))
+        steps = T.ceildiv(T.min(first + block_M, length) if causal else length, block_N)
+        for k in T.Pipelined(steps, num_stages=2):
+            T.copy(K[b, head // (heads // kv_heads), k * block_N : (k + 1) * block_N, :], Ks)
+            T.clear(s)
+            T.gemm(Qs, Ks, s, transpose_B=True, policy=rows)
+            if (causal and (k + 1) * block_N > first + 1) or (k + 1) * block_N > length:
+                for i, j in T.Parallel(block_M, block_N):
+                    last = T.min(first + i, length - 1) if causal else length - 1
+                    s[i, j] = T.if_then_else(k * block_N + j <= last, s[i, j], -T.infinity(T.float32))
+            T.copy(greatest, before)
+            T.reduce_max(s, greatest, dim=1, clear=False)
+            for i in T.Parallel(block_M):
+                rescale[i] = T.exp2(before[i] * scale - greatest[i] * scale)
+            for i, j in T.Parallel(block_M, block_N):
+                s[i, j] = T.exp2(s[i, j] * scale - greatest[i] * scale)
+            T.reduce_sum(s, part, dim=1)
+            for i in T.Parallel(block_M):
+                total[i] = total[i] * rescale[i] + part[i]
+            T.copy(s, p)
+            for i, j in T.Parallel(block_M, dim):
+                o[i, j] *= rescale[i]
+            T.copy(V[b, head // (heads // kv_heads), k * block_N : (k + 1) * block_N, :], Vs)
+            T.gemm(p, Vs, o, policy=rows)
+        for i, j in T.Parallel(block_M, dim):
+            o[i, j] /= total[i]
+        for i in T.Parallel(block_M):
+            total[i] = T.log(total[i]) + greatest[i] * (scale / LOG2_E)
+        T.copy(o, Out[b, head, first : first + block_M, :])
+        T.copy(total, logs[b, head, first : first + block_M])
+
+    if blocks is not None:
+
+        @T.prim_func
+        def attend(
+            Q: T.Tensor(q_shape, dtype), K: T.Tensor(kv_shape, dtype), V: T.Tensor(kv_shape, dtype),
+            Out: T.Tensor(q_shape, dtype), logs: T.Tensor(row_shape, "float32"),
+        ):  # fmt: skip
+            with T.Kernel(blocks, threads=2 * block_M) as block:
+                # Two stages: the next tile's rows of Q are fetched while this one is computed.
+                for n in T.Pipelined(T.ceildiv(together * tiles * groups - block, blocks), num_stages=2):
+                    at = n * blocks + block
+                    attend_tile(Q, K, V, Out, logs, at % together, at // together % tiles, at // together // tiles)
+
+        return attend
 
     @T.prim_func
     def attend(
         Q: T.Tensor(q_shape, dtype), K: T.Tensor(kv_shape, dtype), V: T.Tensor(kv_shape, dtype),
         Out: T.Tensor(q_shape, dtype), logs: T.Tensor(row_shape, "float32"),
     ):  # fmt: skip
-        with T.Kernel(together, T.ceildiv(length, block_M), groups, threads=2 * block_M) as (member, bx, group):
-            b, head = group * together // heads, (group * together + member) % heads
-            # The longest rows of all these heads first: what is left for the end is short.
-            first = (T.ceildiv(length, block_M) - 1 - bx) * block_M if causal else bx * block_M
-            Qs = T.alloc_shared((block_M, dim), dtype)
-            Ks = T.alloc_shared((block_N, dim), dtype)
-            Vs = T.alloc_shared((block_N, dim), dtype)
-            s = T.alloc_fragment((block_M, block_N), T.float32)
-            p = T.alloc_fragment((block_M, block_N), dtype)
-            o = T.alloc_fragment((block_M, dim), T.float32)
-            greatest = T.alloc_fragment((block_M,), T.float32)
-            before = T.alloc_fragment((block_M,), T.float32)
-            rescale = T.alloc_fragment((block_M,), T.float32)
-            part = T.alloc_fragment((block_M,), T.float32)
-            total = T.alloc_fragment((block_M,), T.float32)
-            T.copy(Q[b, head, first : first + block_M, :], Qs)
-            T.clear(o)
-            T.clear(total)
-            T.fill(greatest, -T.infinity(T.float32))
-            steps = T.ceildiv(T.min(first + block_M, length) if causal else length, block_N)
-            for k in T.Pipelined(steps, num_stages=2):
-                T.copy(K[b, head // (heads // kv_heads), k * block_N : (k + 1) * block_N, :], Ks)
-                T.clear(s)
-                T.gemm(Qs, Ks, s, transpose_B=True, policy=rows)
-                if (causal and (k + 1) * block_N > first + 1) or (k + 1) * block_N > length:
-                    for i, j in T.Parallel(block_M, block_N):
-                        last = T.min(first + i, length - 1) if causal else length - 1
-                        s[i, j] = T.if_then_else(k * block_N + j <= last, s[i, j], -T.infinity(T.float32))
-                T.copy(greatest, before)
-                T.reduce_max(s, greatest, dim=1, clear=False)
-                for i in T.Parallel(block_M):
-                    rescale[i] = T.exp2(before[i] * scale - greatest[i] * scale)
-                for i, j in T.Parallel(block_M, block_N):
-                    s[i, j] = T.exp2(s[i, j] * scale - greatest[i] * scale)
-                T.reduce_sum(s, part, dim=1)
-                for i in T.Parallel(block_M):
-                    total[i] = total[i] * rescale[i] + part[i]
-                T.copy(s, p)
-                for i, j in T.Parallel(block_M, dim):
-                    o[i, j] *= rescale[i]
-                T.copy(V[b, head // (heads // kv_heads), k * block_N : (k + 1) * block_N, :], Vs)
-                T.gemm(p, Vs, o, policy=rows)
-            for i, j in T.Parallel(block_M, dim):
-                o[i, j] /= total[i]
-            for i in T.Parallel(block_M):
-                total[i] = T.log(total[i]) + greatest[i] * (scale / LOG2_E)
-            T.copy(o, Out[b, head, first : first + block_M, :])
-            T.copy(total, logs[b, head, first : first + block_M])
+        with T.Kernel(together, tiles, groups, threads=2 * block_M) as (member, tile, group):
+            attend_tile(Q, K, V, Out, logs, member, tile, group)
 
     return attend
 
@@ -117,17 +137,30 @@ def by_cudnn(causal):
     return run
 
 
-def case(batch, heads, kv_heads, length, dim, causal, widths=(128, 64), dtype="float16"):
-    """`widths` are the tiles of K and V to choose from; without wgmma 64 leaves enough registers."""
+MULTIPROCESSORS = 132
+"""Of an H100 or H200."""
 
-    def program(width):
-        return lambda: flash_attention(batch, heads, kv_heads, length, dim, causal, width, dtype)
+
+def choices(dim, causal):
+    """The tiles of K and V to choose from, and blocks that go from tile to tile, if not each tile has one.
+
+    Without wgmma 64 leaves enough registers. Blocks that fetch the next rows of Q ahead pay where there are few steps,
+    and where all tiles have equally many.
+    """
+    if dim > 128:
+        return [(64, None), (80, None)]
+    return [(128, None), (64, None)] + [(128, MULTIPROCESSORS)] * (not causal)
+
+
+def case(batch, heads, kv_heads, length, dim, causal, tried=None, dtype="float16"):
+    def program(width, blocks):
+        return lambda: flash_attention(batch, heads, kv_heads, length, dim, causal, width, dtype, blocks)
 
     q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
     precision = 5e-3 if dtype == "float16" else 2e-2
     return Case(
         name=f"flash_attention {batch}x{length} {heads}/{kv_heads} heads of {dim}{' causal' * causal} {dtype}",
-        programs=[program(width) for width in widths],
+        programs=[program(*choice) for choice in tried or choices(dim, causal)],
         inputs=lambda random: [normal(random, shape, dtype) for shape in (q_shape, kv_shape, kv_shape)],
         outputs=[(q_shape, dtype), ((batch, heads, length), "float32")],
         reference=lambda q, k, v: forward(q, k, v, causal),
@@ -141,11 +174,12 @@ def case(batch, heads, kv_heads, length, dim, causal, widths=(128, 64), dtype="f
 
 
 BOTH = (False, True)
-CHECKED = [case(1, *shape, causal, [128]) for causal in BOTH for shape in ((2, 1, 200, 64), (1, 1, 256, 128))]
-CHECKED += [case(1, 1, 1, 140, 128, True, [64], "bfloat16")]
+CHECKED = [case(1, *shape, causal, [(128, None)]) for causal in BOTH for shape in ((2, 1, 200, 64), (1, 1, 256, 128))]
+CHECKED += [case(1, 1, 1, 140, 128, True, [(64, None)], "bfloat16"), case(2, 2, 1, 300, 64, False, [(128, 3)])]
 CASES = [
-    case(*shape, causal)
-    for shape in ((4, 16, 16, 4096, 128), (4, 32, 32, 4096, 64), (1, 16, 16, 16384, 128), (4, 32, 8, 4096, 128))
+    case(batch, 2048 // dim, 2048 // dim // group, length, dim, causal)
+    for dim in (64, 128, 256)
+    for batch, length, group in ((16, 1024, 1), (4, 4096, 1), (1, 16384, 1), (4, 4096, 4))
     for causal in BOTH
 ]
 CASES += [case(4, 16, 16, 4096, 128, causal, dtype="bfloat16") for causal in BOTH]

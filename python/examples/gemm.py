@@ -69,9 +69,10 @@ MULTIPROCESSORS = 132
 """Of an H100 or H200."""
 LARGE = [
     (128, 256, 64, 3, 256, MULTIPROCESSORS),
+    (256, 128, 64, 3, 256, MULTIPROCESSORS),
+    (128, 192, 64, 4, 256, MULTIPROCESSORS),
+    (128, 128, 64, 4, 256, MULTIPROCESSORS),
     (128, 256, 64, 3, 256),
-    (256, 128, 64, 3, 256),
-    (128, 128, 64, 4, 256),
     (128, 128, 64, 4, 128),
     (128, 128, 32, 4, 128),
     (128, 256, 32, 4, 256),
@@ -122,9 +123,15 @@ def case(M, N, K, kind="NN", dtype="bfloat16", tiles=None):
 
 KINDS = ("NN", "NT", "TN", "TT")
 CHECKED = [case(130, 264, 200, kind, tiles=[(128, 128, 64, 3, 128), (128, 128, 64, 3, 256, 2)]) for kind in KINDS]
+SQUARES = [512, 1000, 1024, 2048, 3072, 6144, 8192]
+MODELS = [
+    (2048, 4096, 4096), (16384, 4096, 4096), (8192, 6144, 4096), (4096, 11008, 4096), (4096, 14336, 4096),
+    (4096, 4096, 14336), (8192, 5120, 5120), (8192, 28672, 8192), (4096, 8192, 28672), (2048, 8192, 8192),
+]  # fmt: skip
+"""Layers of language models."""
 CASES = [
     *(case(4096, 4096, 4096, kind) for kind in KINDS),
-    *(case(size, size, size, kind) for size in (512, 1000, 1024, 2048, 8192) for kind in ("NN", "NT")),
+    *(case(*shape, kind) for shape in [(size,) * 3 for size in SQUARES] + MODELS for kind in ("NN", "NT")),
     *(case(M, 8192, 8192, "NT") for M in (1, 16, 64, 128)),
 ]
 
