@@ -82,6 +82,7 @@ static void addLowering(OpPassManager &kernel, Assembler assembler,
   kernel.addPass(createEnterGuardsPass());
   kernel.addPass(
       createAssignStagesPass({/*registers=*/canChangeRegisters(assembler)}));
+  kernel.addPass(createSplitLoopsPass());
   kernel.addPass(createExpandPipelinePass());
   kernel.addPass(createRoundFactorsPass());
   kernel.addPass(createOverlapGemmsPass());

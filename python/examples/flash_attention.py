@@ -25,11 +25,13 @@ def heads_together(heads: int, length: int, dim: int) -> int:
 
 def flash_attention(
     batch: int, heads: int, kv_heads: int, length: int, dim: int, causal: bool, block_N: int = 128,
-    dtype: str = "float16", blocks: int | None = None,
+    dtype: str = "float16", blocks: int | None = None, block_M: int = 128,
 ):  # fmt: skip
-    """Of `blocks` blocks each goes from tile to tile; without them, each tile of rows has a block."""
-    # As many warp groups as registers allow take turns at the tensor cores.
-    block_M = 192 if dim <= 64 and not causal else 128
+    """Of `blocks` blocks each goes from tile to tile; without them, each tile of rows has a block.
+
+    Where it is causal, a block does the longest rows that are left and then the shortest ones, so that all blocks have
+    as much to do. Of an odd number of tiles that are halved so, the one in the middle is computed twice.
+    """
     together = heads_together(heads, length, dim)
     tiles, groups = T.ceildiv(length, block_M), batch * heads // together
     scale = dim**-0.5 * LOG2_E
@@ -86,6 +88,17 @@ def flash_attention(
         T.copy(o, Out[b, head, first : first + block_M, :])
         T.copy(total, logs[b, head, first : first + block_M])
 
+    halves = T.ceildiv(tiles, 2) if causal else tiles
+    count = together * halves * groups
+
+    def place(n, block):
+        """Returns which head of its group, tile and group the block has in round n."""
+        at = (n // 2 if causal else n) * blocks + block
+        tile = at // together % halves
+        if causal:
+            tile = T.if_then_else(n % 2 == 0, tile, tiles - 1 - tile)
+        return at % together, tile, at // together // halves
+
     if blocks is not None:
 
         @T.prim_func
@@ -95,9 +108,8 @@ def flash_attention(
         ):  # fmt: skip
             with T.Kernel(blocks, threads=2 * block_M) as block:
                 # Two stages: the next tile's rows of Q are fetched while this one is computed.
-                for n in T.Pipelined(T.ceildiv(together * tiles * groups - block, blocks), num_stages=2):
-                    at = n * blocks + block
-                    attend_tile(Q, K, V, Out, logs, at % together, at // together % tiles, at // together // tiles)
+                for n in T.Pipelined(T.ceildiv(count - block, blocks) * (2 if causal else 1), num_stages=2):
+                    attend_tile(Q, K, V, Out, logs, *place(n, block))
 
         return attend
 
@@ -141,26 +153,27 @@ MULTIPROCESSORS = 132
 """Of an H100 or H200."""
 
 
-def choices(dim, causal):
-    """The tiles of K and V to choose from, and blocks that go from tile to tile, if not each tile has one.
+def choices(dim):
+    """Rows of Q, rows of K and V, and blocks that go from tile to tile, if not each tile has one.
 
-    Without wgmma 64 leaves enough registers. Blocks that fetch the next rows of Q ahead pay where there are few steps,
-    and where all tiles have equally many.
+    As many warp groups as registers allow take turns at the tensor cores. Without wgmma 64 rows of K leave enough
+    registers. Blocks that fetch the next rows of Q ahead pay where there are few steps.
     """
     if dim > 128:
-        return [(64, None), (80, None)]
-    return [(128, None), (64, None)] + [(128, MULTIPROCESSORS)] * (not causal)
+        return [(128, 64, None), (128, 80, None)]
+    block_M = 192 if dim <= 64 else 128
+    return [(block_M, 128, None), (block_M, 128, MULTIPROCESSORS), (128, 64, None)]
 
 
 def case(batch, heads, kv_heads, length, dim, causal, tried=None, dtype="float16"):
-    def program(width, blocks):
-        return lambda: flash_attention(batch, heads, kv_heads, length, dim, causal, width, dtype, blocks)
+    def program(block_M, block_N, blocks):
+        return lambda: flash_attention(batch, heads, kv_heads, length, dim, causal, block_N, dtype, blocks, block_M)
 
     q_shape, kv_shape = (batch, heads, length, dim), (batch, kv_heads, length, dim)
     precision = 5e-3 if dtype == "float16" else 2e-2
     return Case(
         name=f"flash_attention {batch}x{length} {heads}/{kv_heads} heads of {dim}{' causal' * causal} {dtype}",
-        programs=[program(*choice) for choice in tried or choices(dim, causal)],
+        programs=[program(*choice) for choice in tried or choices(dim)],
         inputs=lambda random: [normal(random, shape, dtype) for shape in (q_shape, kv_shape, kv_shape)],
         outputs=[(q_shape, dtype), ((batch, heads, length), "float32")],
         reference=lambda q, k, v: forward(q, k, v, causal),
@@ -174,8 +187,13 @@ def case(batch, heads, kv_heads, length, dim, causal, tried=None, dtype="float16
 
 
 BOTH = (False, True)
-CHECKED = [case(1, *shape, causal, [(128, None)]) for causal in BOTH for shape in ((2, 1, 200, 64), (1, 1, 256, 128))]
-CHECKED += [case(1, 1, 1, 140, 128, True, [(64, None)], "bfloat16"), case(2, 2, 1, 300, 64, False, [(128, 3)])]
+CHECKED = [
+    case(1, *shape, causal, [(128, 128, None)]) for causal in BOTH for shape in ((2, 1, 200, 64), (1, 1, 256, 128))
+]
+CHECKED += [
+    case(1, 1, 1, 140, 128, True, [(128, 64, None)], "bfloat16"),
+    *(case(2, 2, 1, 300, 64, causal, [(192, 128, 3)]) for causal in BOTH),
+]
 CASES = [
     case(batch, 2048 // dim, 2048 // dim // group, length, dim, causal)
     for dim in (64, 128, 256)

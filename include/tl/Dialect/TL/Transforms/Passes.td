@@ -477,6 +477,17 @@ def AssignStagesPass : Pass<"tl-assign-stages", "::mlir::gpu::GPUModuleOp"> {
     Option<"registers", "registers", "bool", "true", "whether roles may change how many registers their threads have">];
 }
 
+def SplitLoopsPass : Pass<"tl-split-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "split pipelined loops where their masks begin";
+  let description = [{
+    In kernels that are to have a role for their copies (`tl.specialize`), a
+    pipelined loop with a guarded `tl.parallel` whose condition is false up to
+    some iteration, a comparison of a sum of the loop's index, becomes two: one
+    without it, up to that iteration, and one with it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def ExpandPipelinePass : Pass<"tl-expand-pipeline", "::mlir::gpu::GPUModuleOp"> {
   let summary = "turn pipelined loops into loops on a pipe";
   let description = [{
