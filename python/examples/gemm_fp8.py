@@ -13,37 +13,74 @@ import tilec.language as T
 BLOCK = 128
 
 
-def gemm_scaled(M: int, N: int, K: int, block_M: int = 128, block_N: int = 256, threads: int = 256, stages: int = 4):
-    """One scale for A and one for B."""
+def gemm_scaled(
+    M: int, N: int, K: int, block_M: int = 128, block_N: int = 256, stages: int = 4, blocks: int | None = None
+):
+    """One scale for A and one for B. Of `blocks` blocks each goes from tile to tile; without them each tile has one."""
+    tiles = [T.ceildiv(M, block_M), T.ceildiv(N, block_N)]
+
+    @T.macro
+    def multiply(A, B, scale_A, scale_B, C, x, y):
+        As = T.alloc_shared((block_M, BLOCK), "float8_e4m3")
+        Bs = T.alloc_shared((block_N, BLOCK), "float8_e4m3")
+        acc = T.alloc_fragment((block_M, block_N), "float32")
+        T.clear(acc)
+        for k in T.Pipelined(T.ceildiv(K, BLOCK), num_stages=stages):
+            T.copy(A[x * block_M, k * BLOCK], As)
+            T.copy(B[y * block_N, k * BLOCK], Bs)
+            T.gemm(As, Bs, acc, transpose_B=True)
+        for i, j in T.Parallel(block_M, block_N):
+            acc[i, j] = acc[i, j] * (scale_A[0] * scale_B[0])
+        T.copy(acc, C[x * block_M, y * block_N])
 
     @T.prim_func
     def scaled(
         A: T.Tensor((M, K), "float8_e4m3"),
         B: T.Tensor((N, K), "float8_e4m3"),
-        scales: T.Tensor((2,), "float32"),
+        scale_A: T.Tensor((1,), "float32"),
+        scale_B: T.Tensor((1,), "float32"),
         C: T.Tensor((M, N), "bfloat16"),
     ):
-        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=threads) as (bx, by):
-            As = T.alloc_shared((block_M, BLOCK), "float8_e4m3")
-            Bs = T.alloc_shared((block_N, BLOCK), "float8_e4m3")
-            acc = T.alloc_fragment((block_M, block_N), "float32")
-            T.clear(acc)
-            for k in T.Pipelined(T.ceildiv(K, BLOCK), num_stages=stages):
-                T.copy(A[by * block_M, k * BLOCK], As)
-                T.copy(B[bx * block_N, k * BLOCK], Bs)
-                T.gemm(As, Bs, acc, transpose_B=True)
-            for i, j in T.Parallel(block_M, block_N):
-                acc[i, j] = acc[i, j] * (scales[0] * scales[1])
-            T.copy(acc, C[by * block_M, bx * block_N])
+        if blocks is None:
+            with T.Kernel(tiles[1], tiles[0], threads=256) as (by, bx):
+                T.use_swizzle(panel_size=8)
+                multiply(A, B, scale_A, scale_B, C, bx, by)
+        else:
+            with T.Kernel(blocks, threads=256) as block:
+                for x, y in T.Persistent(tiles, blocks, block):
+                    multiply(A, B, scale_A, scale_B, C, x, y)
 
     return scaled
 
 
-def gemm_block_scaled(M: int, N: int, K: int, block_M: int = 128, threads: int = 256, stages: int = 3):
+def gemm_block_scaled(M: int, N: int, K: int, block_M: int = 128, stages: int = 3, blocks: int | None = None):
     """A scale for each 128 elements of a row of A, and for each 128 x 128 of B.
 
     Two products are under way at a time: while the second one is computed, the first one is added up.
     """
+    tiles = [T.ceildiv(M, block_M), T.ceildiv(N, BLOCK)]
+
+    @T.macro
+    def multiply(A, B, scales_A, scales_B, C, x, y):
+        As = [T.alloc_shared((block_M, BLOCK), "float8_e4m3") for _ in range(2)]
+        Bs = [T.alloc_shared((BLOCK, BLOCK), "float8_e4m3") for _ in range(2)]
+        rows = [T.alloc_fragment((block_M,), "float32") for _ in range(2)]
+        step = [T.alloc_fragment((block_M, BLOCK), "float32") for _ in range(2)]
+        acc = T.alloc_fragment((block_M, BLOCK), "float32")
+        T.clear(acc)
+        for k in T.Pipelined(T.ceildiv(K, 2 * BLOCK), num_stages=stages):
+            for h in T.unroll(2):
+                T.copy(A[x * block_M, (2 * k + h) * BLOCK], As[h])
+                T.copy(B[y * BLOCK, (2 * k + h) * BLOCK], Bs[h])
+            for h in T.unroll(2):
+                for i in T.Parallel(block_M):
+                    rows[h][i] = scales_A[2 * k + h, x * block_M + i] * scales_B[y, 2 * k + h]
+            for h in T.unroll(2):
+                T.gemm(As[h], Bs[h], step[h], transpose_B=True, clear_accum=True)
+            for h in T.unroll(2):
+                for i, j in T.Parallel(block_M, BLOCK):
+                    acc[i, j] += step[h][i, j] * rows[h][i]
+        T.copy(acc, C[x * block_M, y * BLOCK])
 
     @T.prim_func
     def block_scaled(
@@ -53,28 +90,24 @@ def gemm_block_scaled(M: int, N: int, K: int, block_M: int = 128, threads: int =
         scales_B: T.Tensor((T.ceildiv(N, BLOCK), T.ceildiv(K, BLOCK)), "float32"),
         C: T.Tensor((M, N), "bfloat16"),
     ):
-        with T.Kernel(T.ceildiv(N, BLOCK), T.ceildiv(M, block_M), threads=threads) as (bx, by):
-            As = [T.alloc_shared((block_M, BLOCK), "float8_e4m3") for _ in range(2)]
-            Bs = [T.alloc_shared((BLOCK, BLOCK), "float8_e4m3") for _ in range(2)]
-            rows = [T.alloc_fragment((block_M,), "float32") for _ in range(2)]
-            step = [T.alloc_fragment((block_M, BLOCK), "float32") for _ in range(2)]
-            acc = T.alloc_fragment((block_M, BLOCK), "float32")
-            T.clear(acc)
-            for k in T.Pipelined(T.ceildiv(K, 2 * BLOCK), num_stages=stages):
-                for h in T.unroll(2):
-                    T.copy(A[by * block_M, (2 * k + h) * BLOCK], As[h])
-                    T.copy(B[bx * BLOCK, (2 * k + h) * BLOCK], Bs[h])
-                for h in T.unroll(2):
-                    for i in T.Parallel(block_M):
-                        rows[h][i] = scales_A[2 * k + h, by * block_M + i] * scales_B[bx, 2 * k + h]
-                for h in T.unroll(2):
-                    T.gemm(As[h], Bs[h], step[h], transpose_B=True, clear_accum=True)
-                for h in T.unroll(2):
-                    for i, j in T.Parallel(block_M, BLOCK):
-                        acc[i, j] += step[h][i, j] * rows[h][i]
-            T.copy(acc, C[by * block_M, bx * BLOCK])
+        if blocks is None:
+            with T.Kernel(tiles[1], tiles[0], threads=256) as (by, bx):
+                T.use_swizzle(panel_size=8)
+                multiply(A, B, scales_A, scales_B, C, bx, by)
+        else:
+            with T.Kernel(blocks, threads=256) as block:
+                for x, y in T.Persistent(tiles, blocks, block):
+                    multiply(A, B, scales_A, scales_B, C, x, y)
 
     return block_scaled
+
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200."""
+SCALED = [(128, 256, 4), (128, 256, 3, MULTIPROCESSORS), (128, 192, 4, MULTIPROCESSORS), (128, 128, 4, MULTIPROCESSORS)]
+"""Rows and columns of tiles, stages and perhaps blocks."""
+BLOCK_SCALED = [(128, 3), (128, 3, MULTIPROCESSORS), (128, 2, MULTIPROCESSORS)]
+"""The same, but columns are 128."""
 
 
 def quantized(x, rows, columns):
@@ -94,24 +127,33 @@ def reference(a, b, scales_a, scales_b):
     return exact(a, scales_a) @ exact(b, scales_b).T
 
 
-def scaled_by_torch(a, b, scales):
+def scaled_by_torch(a, b, scale_a, scale_b):
     import torch
 
-    return torch._scaled_mm(a, b.t(), scales[0], scales[1], out_dtype=torch.bfloat16)
+    return torch._scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=torch.bfloat16, use_fast_accum=True)
 
 
-def scaled_case(M, N, K):
+def block_scaled_by_torch(a, b, scales_a, scales_b):
+    import torch
+
+    return torch._scaled_mm(a, b.t(), scales_a.t(), scales_b.t(), out_dtype=torch.bfloat16)
+
+
+def scaled_case(M, N, K, tried=SCALED):
+    def program(*tile):
+        return lambda: gemm_scaled(M, N, K, *tile)
+
     def inputs(random):
         a, scale_a = quantized(random.standard_normal((M, K), np.float32), M, K)
         b, scale_b = quantized(random.standard_normal((N, K), np.float32), N, K)
-        return a, b, np.array([scale_a[0, 0], scale_b[0, 0]])
+        return a, b, scale_a[0], scale_b[0]
 
     return Case(
         name=f"gemm_scaled {M}x{N}x{K} float8_e4m3",
-        programs=[lambda: gemm_scaled(M, N, K)],
+        programs=[program(*tile) for tile in tried],
         inputs=inputs,
         outputs=[((M, N), "bfloat16")],
-        reference=lambda a, b, scales: reference(a, b, scales[:1, None], scales[1:, None]),
+        reference=lambda a, b, scale_a, scale_b: reference(a, b, scale_a[:, None], scale_b[:, None]),
         peers={"torch": scaled_by_torch},
         bytes=M * K + N * K + 2 * M * N,
         flop=2 * M * N * K,
@@ -121,7 +163,10 @@ def scaled_case(M, N, K):
     )
 
 
-def block_scaled_case(M, N, K):
+def block_scaled_case(M, N, K, tried=BLOCK_SCALED):
+    def program(*tile):
+        return lambda: gemm_block_scaled(M, N, K, *tile)
+
     def inputs(random):
         a, scales_a = quantized(random.standard_normal((M, K), np.float32), 1, BLOCK)
         b, scales_b = quantized(random.standard_normal((N, K), np.float32), BLOCK, BLOCK)
@@ -129,10 +174,11 @@ def block_scaled_case(M, N, K):
 
     return Case(
         name=f"gemm_block_scaled {M}x{N}x{K} float8_e4m3",
-        programs=[lambda: gemm_block_scaled(M, N, K)],
+        programs=[program(*tile) for tile in tried],
         inputs=inputs,
         outputs=[((M, N), "bfloat16")],
         reference=lambda a, b, scales_a, scales_b: reference(a, b, scales_a.T, scales_b),
+        peers={"torch": block_scaled_by_torch},
         bytes=M * K + N * K + 2 * M * N,
         flop=2 * M * N * K,
         rtol=2**-8,
@@ -140,7 +186,10 @@ def block_scaled_case(M, N, K):
     )
 
 
-CHECKED = [scaled_case(256, 256, 512), block_scaled_case(256, 256, 512)]
+CHECKED = [
+    scaled_case(256, 256, 512, [(128, 256, 4), (128, 128, 3, 3)]),
+    block_scaled_case(256, 256, 512, [(128, 3), (128, 2, 3)]),
+]
 CASES = [kind(size, size, size) for size in (4096, 8192) for kind in (scaled_case, block_scaled_case)]
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ GUARDS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "or always": lambda k, n, flag: T.Or(k * N > n, flag > 0),
     "and not always": lambda k, n, flag: T.And(k > n, flag > 0),
     "that wraps": lambda k, n, flag: k * 1000000000 > n,
+    "at first": lambda k, n, flag: k * N < n,
+    "at first, and it wraps": lambda k, n, flag: k * 1000000000 <= n,
+    "a window": lambda k, n, flag: T.Or(k * 32 < n - 64, k * 32 + 31 >= n),
     "below zero": lambda k, n, flag: k * N + n > n + 100,
     "that descends": lambda k, n, flag: n - k > 0,
 }
@@ -66,6 +69,9 @@ def holds(name: str, k: int, n: int, flag: int) -> bool:
                 "or always": k32 * np.int32(N) > n32 or flag > 0,
                 "and not always": k32 > n32 and flag > 0,
                 "that wraps": k32 * np.int32(1000000000) > n32,
+                "at first": k32 * np.int32(N) < n32,
+                "at first, and it wraps": k32 * np.int32(1000000000) <= n32,
+                "a window": k32 * np.int32(32) < n32 - np.int32(64) or k32 * np.int32(32) + np.int32(31) >= n32,
                 "below zero": k32 * np.int32(N) + n32 > n32 + np.int32(100),
                 "that descends": n32 - k32 > 0,
             }[name]
@@ -101,4 +107,5 @@ def test_the_first_loop_has_no_mask() -> None:
     def count(name: str) -> int:
         return tilec.compile(masked(GUARDS[name]), target="sm_90a").get_ptx().count("wgmma.mma_async")
 
-    assert count("a mask") == 2 * count("that descends")
+    assert count("a mask") == count("at first") == 2 * count("that descends")
+    assert count("a window") == 3 * count("that descends")

@@ -1,37 +1,40 @@
 //===- SplitLoops.cpp - Do without a guard where it is false --------------===//
 //
-// A guard in a pipelined loop that is false up to some iteration, such as that
-// of a causal mask, which cuts the last tiles only, is taken out of a first
-// loop, and stays in a second one:
+// A guard in a pipelined loop that is false from some iteration on to another
+// one, such as that of a causal mask, which cuts the last tiles only, is taken
+// out of a loop for these iterations:
 //
-//     pipelined k = lower to upper {      pipelined k = lower to first {
+//     pipelined k = lower to upper {      pipelined k = lower to end {
 //       compute                             compute
 //       if (k + 1) * 128 > n { mask }       compute more
 //       compute more                      }
-//     }                              =>   pipelined k = first to upper {
+//     }                              =>   pipelined k = end to upper {
 //                                           compute
 //                                           if (k + 1) * 128 > n { mask }
 //                                           compute more
 //                                         }
 //
-// What stands behind a guard holds registers in all iterations, and keeps the
-// arithmetic around it apart. With a role for copies (`tl.specialize`) a second
-// loop costs no time: its copies run ahead into it. Other kernels have their
-// slots filled again in front of each loop, and are left alone.
+// or two loops with the guard around it. What stands behind a guard holds
+// registers in all iterations, and keeps the arithmetic around it apart. With a
+// role for copies (`tl.specialize`) another loop costs no time: its copies run
+// ahead into it. Other kernels have their slots filled again in front of each
+// loop, and are left alone.
 //
-// `first` is the least k for which the guard may be true, by arithmetic:
-// a * k + b > c, with a > 0, is false up to k = (c - b) / a; the first of two
-// such numbers for an `or`, the last one for an `and`.
+// When it is false is arithmetic: a * k + b > c, with a > 0, is so up to
+// k = (c - b) / a, and a * k + b < c from there on. An `or` is false where both
+// of its conditions are, an `and` where one is.
 //
 // Sound because
-//  - both loops together do the iterations of the one, in its order, as `first`
-//    is brought between its bounds;
-//  - indices and numbers of 32 bits wrap (I1). `first` is computed from b and c
-//    as they are, with 64 bits; up to it a * k + b is not above c, and not
-//    below b, since neither k nor a is negative: so it has not wrapped, and the
-//    guard is false;
+//  - the loops together do the iterations of the one, in its order, as each
+//    begins where the one before ends, within its bounds;
 //  - b and c are the same in all iterations: arithmetic on values from outside
-//    of the loop.
+//    of the loop;
+//  - indices and numbers of 32 bits wrap (I1). What is divided has 64, and is
+//    made of b and c as they are. No iteration is below zero, so that a * k + b
+//    is not below b; that it is not above the greatest number is seen where the
+//    guard is false as it is not above c, and is asked of the last iteration
+//    where the guard is false as it is not below c. So it has not wrapped where
+//    the guard is taken out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,36 +67,49 @@ struct Linear {
   Value rest;
 };
 
-/// Computes in front of a loop from when on conditions in it may be true.
-class FirstIteration {
+/// Iterations from `begin` to `end` (exclusive), as numbers of 64 bits; null is
+/// where the loop begins or ends.
+struct Iterations {
+  Value begin, end;
+};
+
+/// Computes in front of a loop when conditions in it are false.
+class FalseIterations {
 public:
-  explicit FirstIteration(PipelinedOp loop)
+  explicit FalseIterations(PipelinedOp loop)
       : loop(loop), builder(loop), loc(loop.getLoc()) {}
 
-  /// The first iteration, as 64 bits, for which `condition` may be true. Null
-  /// if that is not known.
-  Value of(Value condition) {
+  /// Iterations in which `condition` is false. None if they are not known.
+  std::optional<Iterations> of(Value condition) {
     if (auto compare = condition.getDefiningOp<arith::CmpIOp>())
-      if (Value first = ofComparison(compare))
-        return first;
+      if (std::optional<Iterations> found = ofComparison(compare))
+        return found;
     if (auto either = condition.getDefiningOp<arith::OrIOp>()) {
-      Value a = of(either.getLhs()), b = of(either.getRhs());
-      return a && b ? arith::MinSIOp::create(builder, loc, a, b) : Value();
+      std::optional<Iterations> a = of(either.getLhs()),
+                                b = of(either.getRhs());
+      if (!a || !b)
+        return std::nullopt;
+      return Iterations{combine<arith::MaxSIOp>(a->begin, b->begin),
+                        combine<arith::MinSIOp>(a->end, b->end)};
     }
     if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
-      Value a = of(both.getLhs()), b = of(both.getRhs());
-      return a && b ? arith::MaxSIOp::create(builder, loc, a, b).getResult()
-             : a    ? a
-                    : b;
+      std::optional<Iterations> a = of(both.getLhs());
+      return a ? a : of(both.getRhs());
     }
-    Value same = hoist(condition);
-    return same ? arith::SelectOp::create(builder, loc, same, wide(0),
-                                          wide(kNever))
-                : Value();
+    if (Value same = hoist(condition))
+      return Iterations{Value(),
+                        arith::SelectOp::create(builder, loc, same, wide(0),
+                                                wide(kGreatest))};
+    return std::nullopt;
   }
 
 private:
-  static constexpr int64_t kNever = std::numeric_limits<int32_t>::max();
+  static constexpr int64_t kGreatest = std::numeric_limits<int32_t>::max();
+
+  template <typename Op>
+  Value combine(Value a, Value b) {
+    return a && b ? Op::create(builder, loc, a, b).getResult() : a ? a : b;
+  }
 
   Value wide(int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, value, 64);
@@ -171,38 +187,63 @@ private:
     return Linear{factor, rest};
   }
 
-  /// Of a * k + b > c: the least k, which is not negative, that is greater than
-  /// (c - b) / a.
-  Value ofComparison(arith::CmpIOp compare) {
-    Value above = compare.getLhs(), below = compare.getRhs();
-    if (!has32Bits(above.getType()))
-      return Value();
-    bool orEqual = false;
-    switch (compare.getPredicate()) {
-    case arith::CmpIPredicate::sge:
-      orEqual = true;
-      break;
+  /// The predicate of `b ? a` where `predicate` is that of `a ? b`.
+  static arith::CmpIPredicate turn(arith::CmpIPredicate predicate) {
+    switch (predicate) {
     case arith::CmpIPredicate::sgt:
-      break;
-    case arith::CmpIPredicate::sle:
-      orEqual = true;
-      [[fallthrough]];
+      return arith::CmpIPredicate::slt;
+    case arith::CmpIPredicate::sge:
+      return arith::CmpIPredicate::sle;
     case arith::CmpIPredicate::slt:
-      std::swap(above, below);
-      break;
+      return arith::CmpIPredicate::sgt;
+    case arith::CmpIPredicate::sle:
+      return arith::CmpIPredicate::sge;
     default:
-      return Value();
+      return predicate;
     }
-    Value bound = hoist(below);
-    std::optional<Linear> sum = bound ? split(above) : std::nullopt;
+  }
+
+  std::optional<Iterations> ofComparison(arith::CmpIOp compare) {
+    if (!has32Bits(compare.getLhs().getType()))
+      return std::nullopt;
+    if (Value bound = hoist(compare.getRhs()))
+      return ofComparison(compare.getLhs(), compare.getPredicate(), bound);
+    if (Value bound = hoist(compare.getLhs()))
+      return ofComparison(compare.getRhs(), turn(compare.getPredicate()),
+                          bound);
+    return std::nullopt;
+  }
+
+  std::optional<Iterations>
+  ofComparison(Value value, arith::CmpIPredicate predicate, Value bound) {
+    bool isAbove = predicate == arith::CmpIPredicate::sgt ||
+                   predicate == arith::CmpIPredicate::sge;
+    bool isBelow = predicate == arith::CmpIPredicate::slt ||
+                   predicate == arith::CmpIPredicate::sle;
+    std::optional<Linear> sum =
+        isAbove || isBelow ? split(value) : std::nullopt;
     if (!sum || sum->factor <= 0)
-      return Value();
-    Value room =
-        arith::SubIOp::create(builder, loc, widen(bound), widen(sum->rest));
+      return std::nullopt;
+    // The least k for which the sum is above the bound, or the bound itself.
+    bool reaches = predicate == arith::CmpIPredicate::sge ||
+                   predicate == arith::CmpIPredicate::slt;
+    Value factor = wide(sum->factor), rest = widen(sum->rest);
+    Value room = arith::SubIOp::create(builder, loc, widen(bound), rest);
     room = arith::AddIOp::create(builder, loc, room,
-                                 wide(sum->factor - (orEqual ? 1 : 0)));
+                                 wide(sum->factor - (reaches ? 1 : 0)));
     room = arith::MaxSIOp::create(builder, loc, room, wide(0));
-    return arith::DivUIOp::create(builder, loc, room, wide(sum->factor));
+    Value least = arith::DivUIOp::create(builder, loc, room, factor);
+    if (isAbove)
+      return Iterations{Value(), least};
+    Value last =
+        arith::SubIOp::create(builder, loc, widen(loop.getUpper()), wide(1));
+    last = arith::MulIOp::create(builder, loc, last, factor);
+    last = arith::AddIOp::create(builder, loc, last, rest);
+    Value wraps = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
+                                        last, wide(kGreatest));
+    return Iterations{
+        arith::SelectOp::create(builder, loc, wraps, wide(kGreatest), least),
+        Value()};
   }
 
   PipelinedOp loop;
@@ -223,28 +264,39 @@ static bool isMask(Operation *op) {
                       });
 }
 
-/// Splits `loop` where `guard`, one of its ops, may first be true.
+/// Has a loop in front of `loop` do its iterations up to `end`, which has 64
+/// bits. Returns where what is cloned is in it.
+static IRMapping cutOff(PipelinedOp loop, Value end) {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  Value upper = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                           loop.getUpper());
+  end = arith::MinSIOp::create(builder, loc, end, upper);
+  end = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), end);
+  end = arith::MaxSIOp::create(builder, loc, end, loop.getLower());
+  IRMapping mapping;
+  auto before = cast<PipelinedOp>(builder.clone(*loop, mapping));
+  before.getUpperMutable().assign(end);
+  loop.getLowerMutable().assign(end);
+  return mapping;
+}
+
+/// Takes `guard`, one of the ops of `loop`, out of a loop for the iterations in
+/// which it is false, if they are known.
 static void split(PipelinedOp loop, scf::IfOp guard) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLower());
   if (!lower || *lower < 0)
     return;
-  Value first = FirstIteration(loop).of(guard.getCondition());
-  if (!first)
+  std::optional<Iterations> iterations =
+      FalseIterations(loop).of(guard.getCondition());
+  if (!iterations)
     return;
-  OpBuilder builder(loop);
-  Location loc = loop.getLoc();
-  Value end = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                         loop.getUpper());
-  first = arith::MinSIOp::create(builder, loc, first, end);
-  Value middle =
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), first);
-  middle = arith::MaxSIOp::create(builder, loc, middle, loop.getLower());
-
-  IRMapping mapping;
-  auto before = cast<PipelinedOp>(builder.clone(*loop, mapping));
-  before.getUpperMutable().assign(middle);
-  loop.getLowerMutable().assign(middle);
-  mapping.lookup(guard.getOperation())->erase();
+  if (iterations->begin)
+    cutOff(loop, iterations->begin);
+  Operation *there = guard;
+  if (iterations->end)
+    there = cutOff(loop, iterations->end).lookup(there);
+  there->erase();
 }
 
 namespace {

@@ -122,7 +122,80 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
-  // Up to which k it is true is another question.
+  // k * 64 < n is false from k = (n + 63) / 64 on, if the last k * 64 does not wrap:
+  // else nothing is known.
+  // CHECK-LABEL: gpu.func @less(
+  // CHECK-SAME:    %[[N:[^:]+]]: index, %[[COUNT:[^:]+]]: index)
+  // CHECK:         %[[WIDE:.+]] = arith.index_cast %[[N]] : index to i64
+  // CHECK-NEXT:    %[[SUM:.+]] = arith.addi %[[WIDE]], %c63_i64
+  // CHECK-NEXT:    %[[ROOM:.+]] = arith.maxsi %[[SUM]], %c0_i64
+  // CHECK-NEXT:    %[[LEAST:.+]] = arith.divui %[[ROOM]], %c64_i64
+  // CHECK-NEXT:    %[[UPPER:.+]] = arith.index_cast %[[COUNT]] : index to i64
+  // CHECK-NEXT:    %[[LAST:.+]] = arith.subi %[[UPPER]], %c1_i64
+  // CHECK-NEXT:    %[[GREATEST:.+]] = arith.muli %[[LAST]], %c64_i64
+  // CHECK-NEXT:    %[[WRAPS:.+]] = arith.cmpi sgt, %[[GREATEST]], %c2147483647_i64
+  // CHECK-NEXT:    %[[BEGIN:.+]] = arith.select %[[WRAPS]], %c2147483647_i64, %[[LEAST]]
+  // CHECK:         %[[MIDDLE:.+]] = arith.maxsi %{{.+}}, %c0
+  // CHECK-NEXT:    tl.pipelined %{{.+}} = %c0 to %[[MIDDLE]] stages(2)
+  // CHECK:           scf.if
+  // CHECK:         tl.pipelined %{{.+}} = %[[MIDDLE]] to %[[COUNT]] stages(2)
+  // CHECK-NOT:       scf.if
+  // CHECK:         gpu.return
+  gpu.func @less(%A: !A {tl.align = 16 : i64}, %n: index, %count: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %count stages(2) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      %kk = arith.muli %k, %c64 : index
+      %masks = arith.cmpi slt, %kk, %n : index
+      scf.if %masks {
+        tl.parallel (%i, %j) in (64, 64) {
+          tl.store %zero, %acc[%i, %j] : !acc
+        }
+      }
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // A window has an end on either side.
+  // CHECK-LABEL: gpu.func @window(
+  // CHECK-SAME:    %{{[^:]+}}: index, %[[COUNT:[^:]+]]: index)
+  // CHECK:         tl.pipelined %{{.+}} = %c0 to %[[BEGIN:.+]] stages(2)
+  // CHECK:           scf.if
+  // CHECK:         tl.pipelined %{{.+}} = %[[BEGIN]] to %[[END:.+]] stages(2)
+  // CHECK-NOT:       scf.if
+  // CHECK:         tl.pipelined %{{.+}} = %[[END]] to %[[COUNT]] stages(2)
+  // CHECK:           scf.if
+  gpu.func @window(%A: !A {tl.align = 16 : i64}, %n: index, %count: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %count stages(2) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      %kk = arith.muli %k, %c64 : index
+      %begins = arith.cmpi sgt, %n, %kk : index
+      %end = arith.addi %n, %c64 : index
+      %ends = arith.cmpi sge, %kk, %end : index
+      %masks = arith.ori %begins, %ends : i1
+      scf.if %masks {
+        tl.parallel (%i, %j) in (64, 64) {
+          tl.store %zero, %acc[%i, %j] : !acc
+        }
+      }
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // How far a sum falls is another question.
   // CHECK-LABEL: gpu.func @descends(
   // CHECK:         tl.pipelined
   // CHECK:           scf.if
