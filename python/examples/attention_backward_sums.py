@@ -14,9 +14,13 @@ import tilec.language as T
 
 def attention_backward_sums(
     batch: int, heads: int, length: int, dim: int, is_causal: bool, dtype: str,
-    block: int = 128, step: int = 64, rounds_late: bool = False, stages: int = 2, threads: int = 256,
+    block: int = 128, step: int = 64, stages: int = 2, rounds_late: bool = False, multiplies_early: bool = False,
+    threads: int = 256,
 ):  # fmt: skip
-    """`rounds_late`: P becomes a factor when dS is one, so that fewer registers are held where steps are long."""
+    """`rounds_late`: P becomes a factor when dS is one, so that fewer registers are held where steps are long.
+
+    `multiplies_early`: P's product is started before dS is computed, and not behind it.
+    """
     scale = dim**-0.5
     tiles, steps = -(-length // block), -(-length // step)
     shape, row_shape = (batch, heads, length, dim), (batch, heads, length)
@@ -68,7 +72,8 @@ def attention_backward_sums(
             T.clear(dv)
             skipped = first // step if is_causal else 0
             for k in T.Pipelined(steps - skipped, num_stages=stages):
-                row = (skipped + k) * step
+                # Blocks of a head begin apart from each other, so that they do not add to the same rows at once.
+                row = (skipped + k if is_causal else (k + bx) % steps) * step
                 T.copy(Q[b, head, row : row + step, :], Qs)
                 T.copy(dOut[b, head, row : row + step, :], dOs)
                 T.copy(logs2[b, head, row : row + step], log)
@@ -86,13 +91,16 @@ def attention_backward_sums(
                         s[i, j] = T.if_then_else(first + i < length, s[i, j], 0)
                 if not rounds_late:
                     T.copy(s, p_half)
+                if multiplies_early:
+                    T.gemm(p_half, dOs, dv, policy=rows)
                 for i, j in T.Parallel(block, step):
                     ds[i, j] = s[i, j] * (ds[i, j] - delta[j])
                 T.copy(ds, ds_half)
                 T.copy(ds_half, dSs)
                 if rounds_late:
                     T.copy(s, p_half)
-                T.gemm(p_half, dOs, dv, policy=rows)
+                if not multiplies_early:
+                    T.gemm(p_half, dOs, dv, policy=rows)
                 T.gemm(dSs, Ks, dq, transpose_A=True, policy=across, clear_accum=True)
                 T.gemm(ds_half, Qs, dk, policy=rows)
                 T.atomic_add(sums[b, head, row : row + step, :], dq)
@@ -108,17 +116,15 @@ def attention_backward_sums(
     return differentiate
 
 
-STEPS = {64: ((128, True), (64, False)), 128: ((64, False),)}
-"""The steps that heads of so many columns have registers for, and whether P is rounded late then."""
+CHOICES = {64: ((128, 2, True), (128, 2)), 128: ((64, 3), (64, 2), (64, 2, False, True))}
+"""The steps that heads of so many columns have registers for, stages, and whether P is rounded late or used early."""
 
 
 def case(batch, heads, length, dim, is_causal, dtype="bfloat16"):
     shape, row_shape = (batch, heads, length, dim), (batch, heads, length)
 
-    def program(step, rounds_late):
-        return lambda: attention_backward_sums(
-            batch, heads, length, dim, is_causal, dtype, step=step, rounds_late=rounds_late
-        )
+    def program(step, *choice):
+        return lambda: attention_backward_sums(batch, heads, length, dim, is_causal, dtype, 128, step, *choice)
 
     def inputs(random):
         q, k, v, d_out = (normal(random, shape, dtype) for _ in range(4))
@@ -127,7 +133,7 @@ def case(batch, heads, length, dim, is_causal, dtype="bfloat16"):
 
     return Case(
         name=f"attention_backward_sums {batch}x{length} {heads} heads of {dim}{' causal' * is_causal} {dtype}",
-        programs=[program(*choice) for choice in STEPS[dim]],
+        programs=[program(*choice) for choice in CHOICES[dim]],
         inputs=inputs,
         outputs=[(shape, dtype)] * 3 + [(row_shape, "float32")] * 2 + [(shape, "float32")],
         reference=lambda *arrays: (*reference(*arrays, is_causal), None, None),
@@ -140,7 +146,7 @@ def case(batch, heads, length, dim, is_causal, dtype="bfloat16"):
     )
 
 
-CHECKED = [case(1, 2, 200, 64, False), case(1, 2, 140, 64, True)]
+CHECKED = [case(1, 2, 200, 64, False), case(1, 2, 140, 64, True), case(1, 1, 200, 128, True)]
 CASES = [case(4, 2048 // dim, 4096, dim, is_causal) for dim in (64, 128) for is_causal in (False, True)]
 
 if __name__ == "__main__":
