@@ -53,31 +53,38 @@ def gemm_scaled(
     return scaled
 
 
-def gemm_block_scaled(M: int, N: int, K: int, block_M: int = 128, stages: int = 3, blocks: int | None = None):
+def gemm_block_scaled(
+    M: int, N: int, K: int, block_M: int = 128, stages: int = 3, blocks: int | None = None, ahead: int = 2
+):
     """A scale for each 128 elements of a row of A, and for each 128 x 128 of B.
 
-    Two products are under way at a time: while the second one is computed, the first one is added up.
+    `ahead` products are under way at a time: while the second one is computed, the first one is added up. Scales of A
+    are copied with its tiles, long before they are needed.
     """
     tiles = [T.ceildiv(M, block_M), T.ceildiv(N, BLOCK)]
 
     @T.macro
     def multiply(A, B, scales_A, scales_B, C, x, y):
-        As = [T.alloc_shared((block_M, BLOCK), "float8_e4m3") for _ in range(2)]
-        Bs = [T.alloc_shared((BLOCK, BLOCK), "float8_e4m3") for _ in range(2)]
-        rows = [T.alloc_fragment((block_M,), "float32") for _ in range(2)]
-        step = [T.alloc_fragment((block_M, BLOCK), "float32") for _ in range(2)]
+        As = [T.alloc_shared((block_M, BLOCK), "float8_e4m3") for _ in range(ahead)]
+        Bs = [T.alloc_shared((BLOCK, BLOCK), "float8_e4m3") for _ in range(ahead)]
+        of_A = [T.alloc_shared((block_M,), "float32") for _ in range(ahead)]
+        of_B = T.alloc_shared((T.ceildiv(K, BLOCK),), "float32")
+        step = [T.alloc_fragment((block_M, BLOCK), "float32") for _ in range(ahead)]
+        rows = [T.alloc_fragment((block_M,), "float32") for _ in range(ahead)]
         acc = T.alloc_fragment((block_M, BLOCK), "float32")
         T.clear(acc)
-        for k in T.Pipelined(T.ceildiv(K, 2 * BLOCK), num_stages=stages):
-            for h in T.unroll(2):
-                T.copy(A[x * block_M, (2 * k + h) * BLOCK], As[h])
-                T.copy(B[y * BLOCK, (2 * k + h) * BLOCK], Bs[h])
-            for h in T.unroll(2):
+        T.copy(scales_B[y, :], of_B)
+        for k in T.Pipelined(T.ceildiv(K, ahead * BLOCK), num_stages=stages):
+            for h in T.unroll(ahead):
+                T.copy(A[x * block_M, (ahead * k + h) * BLOCK], As[h])
+                T.copy(B[y * BLOCK, (ahead * k + h) * BLOCK], Bs[h])
+                T.copy(scales_A[ahead * k + h, x * block_M], of_A[h])
+            for h in T.unroll(ahead):
+                T.gemm(As[h], Bs[h], step[h], transpose_B=True, policy=T.GemmWarpPolicy.FullRow, clear_accum=True)
+            for h in T.unroll(ahead):
                 for i in T.Parallel(block_M):
-                    rows[h][i] = scales_A[2 * k + h, x * block_M + i] * scales_B[y, 2 * k + h]
-            for h in T.unroll(2):
-                T.gemm(As[h], Bs[h], step[h], transpose_B=True, clear_accum=True)
-            for h in T.unroll(2):
+                    rows[h][i] = of_A[h][i] * of_B[ahead * k + h]
+            for h in T.unroll(ahead):
                 for i, j in T.Parallel(block_M, BLOCK):
                     acc[i, j] += step[h][i, j] * rows[h][i]
         T.copy(acc, C[x * block_M, y * BLOCK])
@@ -91,11 +98,11 @@ def gemm_block_scaled(M: int, N: int, K: int, block_M: int = 128, stages: int = 
         C: T.Tensor((M, N), "bfloat16"),
     ):
         if blocks is None:
-            with T.Kernel(tiles[1], tiles[0], threads=256) as (by, bx):
+            with T.Kernel(tiles[1], tiles[0], threads=2 * block_M) as (by, bx):
                 T.use_swizzle(panel_size=8)
                 multiply(A, B, scales_A, scales_B, C, bx, by)
         else:
-            with T.Kernel(blocks, threads=256) as block:
+            with T.Kernel(blocks, threads=2 * block_M) as block:
                 for x, y in T.Persistent(tiles, blocks, block):
                     multiply(A, B, scales_A, scales_B, C, x, y)
 
@@ -106,8 +113,8 @@ MULTIPROCESSORS = 132
 """Of an H100 or H200."""
 SCALED = [(128, 256, 4), (128, 256, 3, MULTIPROCESSORS), (128, 192, 4, MULTIPROCESSORS), (128, 128, 4, MULTIPROCESSORS)]
 """Rows and columns of tiles, stages and perhaps blocks."""
-BLOCK_SCALED = [(128, 3), (128, 3, MULTIPROCESSORS), (128, 2, MULTIPROCESSORS)]
-"""The same, but columns are 128."""
+BLOCK_SCALED = [(128, 3, MULTIPROCESSORS), (128, 3), (192, 5, MULTIPROCESSORS, 1)]
+"""The same, but columns are 128; and how many products are under way."""
 
 
 def quantized(x, rows, columns):
@@ -188,7 +195,7 @@ def block_scaled_case(M, N, K, tried=BLOCK_SCALED):
 
 CHECKED = [
     scaled_case(256, 256, 512, [(128, 256, 4), (128, 128, 3, 3)]),
-    block_scaled_case(256, 256, 512, [(128, 3), (128, 2, 3)]),
+    block_scaled_case(256, 256, 512, [(128, 3), (128, 2, 3), (192, 2, 3, 1)]),
 ]
 CASES = [kind(size, size, size) for size in (4096, 8192) for kind in (scaled_case, block_scaled_case)]
 
