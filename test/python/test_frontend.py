@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -977,6 +978,32 @@ def test_operations_carry_their_line():
     fill = next(text for text in f.script(locations=True).splitlines() if "tl.fill" in text)
     assert f'loc(fused<{{tl.statement = "T.fill(total, 1.0)"}}>["{__file__}":{line}:13])' in fill
     assert 'loc("total"(' in f.script(locations=True)
+
+
+# fmt: off
+def test_branches_stand_where_they_begin():
+    """Python places a call of a method in the line where its name ends."""
+    @T.prim_func
+    def f(A: VECTOR):
+        with T.Kernel(1):
+            if A[0] > 0:
+                A[1] = 2.0
+            elif (A[2] > 0
+                  and A[3] > 0):
+                A[4] = 5.0
+            else:
+                A[6] = 7.0
+            A[8] = (A[9] if A[10] > 0
+                    else A[11])
+    # fmt: on
+    ends = re.findall(r'^ *}\) .*tl.statement = "(.*)"}>\[.*:(\d+):(\d+)\]', f.script(locations=True), re.MULTILINE)
+    first = line_of(test_branches_stand_where_they_begin, "if A[0] > 0:")
+    assert ends[:-1] == [  # in the order in which they end
+        ("elif (A[2] > 0", str(first + 2), "19"),
+        ("elif (A[2] > 0", str(first + 2), "13"),
+        ("if A[0] > 0:", str(first), "13"),
+        ("A[8] = (A[9] if A[10] > 0", str(first + 7), "21"),
+    ]
 
 
 # Sources.

@@ -232,8 +232,7 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def _call(self, node: ast.AST, function: str, *arguments: ast.expr) -> ast.Call:
-        callee = ast.Attribute(ast.Name("__tl", ast.Load()), function, ast.Load())
-        return self._at(node, ast.Call(callee, list(arguments), []))
+        return self._at(node, ast.Call(self._attribute_of(node, "__tl", function), list(arguments), []))
 
     def _later(self, node: ast.expr) -> ast.Lambda:
         """Wraps an expression in a function, so that the callee decides when it is evaluated."""
@@ -244,9 +243,14 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(ast.Name("locals", ast.Load()), [], [])
 
     def _method(self, at: ast.AST, name: str, method: str, *arguments: ast.expr) -> ast.expr:
-        return self._at(
-            at, ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), list(arguments), [])
-        )
+        return self._at(at, ast.Call(self._attribute_of(at, name, method), list(arguments), []))
+
+    def _attribute_of(self, at: ast.AST, owner: str, name: str) -> ast.Attribute:
+        """Returns `owner.name` in the line where a node begins: Python places a call of a method where that ends."""
+        made = self._at(at, ast.Attribute(ast.Name(owner, ast.Load()), name, ast.Load()))
+        for new in (made, made.value):
+            new.end_lineno, new.end_col_offset = new.lineno, new.col_offset
+        return made
 
     def _restore(self, at: ast.AST, name: str, method: str, assigned: Sequence[str]) -> list[ast.stmt]:
         """Makes `a, b = name.method(locals())`, done only where the construct is the kernel's."""
