@@ -5,10 +5,12 @@ from __future__ import annotations
 from .buffers import Buffer, Handle
 from .packed import packed_tensor
 from .typed import TYPE_CHECKING
-from .types import Given, PointerType, TensorType
+from .types import Given, PointerType, TensorType, as_tuple
 from .values import Expr
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .builder import FunctionBuilder
     from .types import ScalarType
 
@@ -33,3 +35,8 @@ def tensor(builder: FunctionBuilder, name: str, declared: TensorType) -> Buffer:
         return packed_tensor(builder, name, declared)
     parameter = builder.add_parameter(name, declared)
     return Buffer(parameter.value, declared.shape, declared.dtype, "global", parameter=parameter)
+
+
+def known_extents(shape: Any) -> tuple[Any, ...]:
+    """Returns the extents of a tensor that calls allocate: what is computed in front of a kernel is known to them."""
+    return tuple(e.extent if isinstance(e, Expr) and e.extent is not None else e for e in as_tuple(shape))

@@ -54,13 +54,16 @@ def test_parameters_are_not_named_beside_results():
     ("result", "message"),
     [
         (lambda A, B: A, "can return tensors made by `T.empty` only"),
-        (lambda A, B: None, "must return every tensor that it makes with `T.empty`"),
+        (
+            lambda A, B: None,
+            "must return every tensor that it makes with `T.empty`: it makes 1, and returns 0; add",
+        ),
         (lambda A, B: (B, B), "returns a tensor twice"),
         (lambda A, B: 3, "can return tensors made by `T.empty` only"),
     ],
 )
 def test_what_is_no_result(result, message):
-    with pytest.raises(TLSyntaxError, match=message):
+    with pytest.raises(TLSyntaxError, match=message) as caught:
 
         @T.prim_func
         def f(A: T.Tensor((8,), "int32")):
@@ -68,3 +71,5 @@ def test_what_is_no_result(result, message):
             with T.Kernel(1, threads=32):
                 T.clear(B)
             return result(A, B)
+
+    assert caught.value.location is not None

@@ -54,6 +54,36 @@ def test_one_before_a_result():
 
 
 @pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_90a", "sim")])
+def test_extents_may_be_computed(target, backend):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def sums(X: T.Tensor((n,), "int32"), Y: T.Tensor((n,), "int32"), more: T.int32):
+        parts = T.alloc_global((T.ceildiv(n, 64) + more,), "int32")
+        scans = T.alloc_global((n + 1,), "int32")
+        with T.Kernel(T.ceildiv(n, 64), threads=64) as b:
+            S = T.alloc_shared((64,), "int32")
+            T.copy(X[b * 64], S)
+            T.cumsum(S)
+            parts[b + more] = S[63]
+            for i in T.Parallel(64):
+                scans[b * 64 + i + 1] = S[i]
+                Y[b * 64 + i] = scans[b * 64 + i + 1]
+        with T.Kernel(T.ceildiv(n, 64), threads=64) as b:
+            before = T.alloc_var("int32", 0)
+            for k in T.serial(b):
+                before += parts[k + more]
+            for i in T.Parallel(64):
+                Y[b * 64 + i] += before
+
+    kernel = tilec.compile(sums, target=target, backend=backend)
+    for length in (1, 64, 1000):
+        x, y = np.arange(length, dtype=np.int32), np.zeros(length, np.int32)
+        kernel(x, y, 3)
+        np.testing.assert_array_equal(y, np.cumsum(x))
+
+
+@pytest.mark.parametrize(("target", "backend"), [("cpu", "auto"), ("sm_90a", "sim")])
 def test_a_buffer_in_front_of_the_kernels_is_one(target, backend):
     @T.prim_func
     def f(X: T.Tensor((64,), "int32"), Y: T.Tensor((64,), "int32")):
@@ -171,7 +201,8 @@ def test_what_is_refused():
 
         @T.prim_func
         def computed(A: T.Tensor((T.dynamic("k"),), "int32")):
-            T.alloc_global((T.ceildiv(A.shape[0], 2),), "int32")
+            with T.Kernel(1):
+                T.alloc_global((T.ceildiv(A.shape[0], 2),), "int32")
 
     with pytest.raises(DTypeError, match="unknown element type `int33`"):
 

@@ -6,9 +6,8 @@ from .. import dtypes
 from ..buffers import Buffer
 from ..builder import current, current_or_none
 from ..errors import ArgumentError, DTypeError, RankError, ShapeError, TLSyntaxError
-from ..expr import Expr
 from ..location import here
-from ..parameters import tensor
+from ..parameters import known_extents, tensor
 from ..tensors import dense_strides
 from ..typed import TYPE_CHECKING, cast
 from ..types import Const, StridedTensorType, TensorType, as_tuple
@@ -258,9 +257,8 @@ def empty(*shape: Any, dtype: Any = None) -> Buffer:
     ...     return B
     """
     extents, element = _shape_and_type(shape, dtype)
-    extents = tuple(e.extent if isinstance(e, Expr) and e.extent is not None else e for e in extents)
     builder = current()
-    result = tensor(builder, f"out{len(builder.outputs)}", TensorType(extents, element))
+    result = tensor(builder, f"out{len(builder.outputs)}", TensorType(known_extents(extents), element))
     builder.outputs.append(builder.parameters[-1])
     return result
 
@@ -290,7 +288,14 @@ def result_numbers(builder: FunctionBuilder, results: Any) -> list[int]:
             )
         numbers.append(next(i for i, p in enumerate(builder.parameters) if p is result.parameter))
     if len(set(numbers)) != len(numbers):
-        raise TLSyntaxError(f"`{builder.name}` returns a tensor twice: make another one with `T.empty`, and copy to it")
+        raise TLSyntaxError(
+            f"`{builder.name}` returns a tensor twice: make another one with `T.empty`, and copy to it",
+            location=builder.location,
+        )
     if len(numbers) != len(builder.outputs):
-        raise TLSyntaxError(f"`{builder.name}` must return every tensor that it makes with `T.empty`")
+        raise TLSyntaxError(
+            f"`{builder.name}` must return every tensor that it makes with `T.empty`: it makes {len(builder.outputs)}, "
+            f"and returns {len(numbers)}; add them to its `return`, or use `T.alloc_global` for a workspace",
+            location=builder.location,
+        )
     return numbers

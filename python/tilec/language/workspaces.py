@@ -8,9 +8,9 @@ from itertools import count
 from ..builder import current
 from ..errors import ArgumentError, ShapeError
 from ..extents import places, solved
-from ..parameters import tensor
+from ..parameters import known_extents, tensor
 from ..typed import TYPE_CHECKING
-from ..types import Symbol, TensorType, as_tuple
+from ..types import Symbol, TensorType
 from ..values import Expr
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def alloc_global(shape: Any, dtype: Any, scope: str = "global") -> Buffer:
     it when the call begins. It may stand in front of the kernels, or in one; then all its blocks share it. Exported
     libraries take it as their last argument.
 
-    - `shape`: numbers, and symbols of the shapes of parameters.
+    - `shape`: numbers, and symbols of the shapes of parameters. In front of the kernels also what is computed of these,
+      and of parameters that are integers, by the operators of extents: `T.alloc_global((T.ceildiv(m, 64),), dtype)`.
     - `dtype`: the element type.
     - `scope`: "global".
 
@@ -47,11 +48,11 @@ def alloc_global(shape: Any, dtype: Any, scope: str = "global") -> Buffer:
     ...             B[i] = A[i] / T.sqrt(squares[63 - i])
     """
     builder = current()
-    extents = as_tuple(shape)
+    extents = known_extents(shape)
     if any(isinstance(extent, Expr) for extent in extents):
         raise ShapeError(
-            "an extent of `T.alloc_global` is a number, or an extent of a parameter, and nothing computed: take the "
-            "workspace as a parameter",
+            "an extent of `T.alloc_global` is a number, or an extent of a parameter, or, in front of the kernels, "
+            "computed of these and of integers that are parameters: put it there, or take the workspace as a parameter",
             location=builder.here(),
         )
     declared = TensorType(extents, dtype)
