@@ -175,11 +175,15 @@ class Buffer:
         """What to write where a number is needed."""
         return f": give the element, such as `{self.name or 'buffer'}[{', '.join('ijkl'[: self.rank])}]`"
 
+    @property
+    def _dimensions(self) -> str:
+        return f"{self.rank} dimension{'s' * (self.rank != 1)}"
+
     def __getitem__(self, item: Any) -> Element | Outside | Region | Vector:
         items = as_tuple(item)
         if len(items) > self.rank:
             raise RankError(
-                f"`{self.name or 'buffer'}` has {self.rank} dimensions, and {len(items)} indices are given",
+                f"`{self.name or 'buffer'}` has {self._dimensions}, and {len(items)} indices are given",
                 location=current().here(),
             )
         if any(isinstance(i, Vector) for i in items):
@@ -232,7 +236,7 @@ class Buffer:
         items = as_tuple(item)
         if len(items) != self.rank and not any(isinstance(i, slice) for i in items):
             raise RankError(
-                f"`{self.name or 'buffer'}` has {self.rank} dimensions, and {len(items)} "
+                f"`{self.name or 'buffer'}` has {self._dimensions}, and {len(items)} "
                 f"{'indices are' if len(items) != 1 else 'index is'} given; for tiles use `T.copy` or `T.fill`",
                 location=current().here(),
             )

@@ -475,11 +475,26 @@ _IN_PROGRAMS = {
 """What programs call the operations that messages of the compiler are about."""
 
 
-def _in_words_of_programs(message: str) -> str:
-    """Returns a message with names that a program has, where the compiler says those of operations."""
+def _in_words_of_programs(message: str, called: str) -> str:
+    """Returns a message with names that a program has, where the compiler says those of operations.
+
+    `called` is what the program calls at the place of the message, if it calls something there.
+    """
+    subject, is_of_op, rest = message.partition("' op ")
+    if called and is_of_op and subject.startswith("'"):
+        message = f"`{called}` {rest}"
     for op, name in _IN_PROGRAMS.items():
         message = message.replace(f"'{op}' op ", f"`{name}` ").replace(f"`{op}`", f"`{name}`")
     return message
+
+
+def called_at(file: str, line: int, column: int) -> str:
+    """Returns what is called at a place of a program, such as `T.copy`, or "" if nothing of a module is."""
+    import linecache
+    import re
+
+    found = re.match(r"\w+(\.\w+)+(?=\()", linecache.getline(file, line)[max(column, 1) - 1 :])
+    return found[0] if found else ""
 
 
 class Diagnostic:
@@ -507,12 +522,15 @@ class Diagnostic:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Diagnostic:
         severity, message = _promoted(data.get("severity", "note"), data.get("message", ""))
+        file, line, column = data.get("file") or "", data.get("line") or 0, data.get("column") or 0
+        # An error is of a program that is being compiled; the file of another message may be anybody's.
+        called = called_at(file, line, column) if severity == "error" else ""
         return Diagnostic(
             severity=severity,
-            message=_in_words_of_programs(message),
-            file=data.get("file") or "",
-            line=data.get("line") or 0,
-            column=data.get("column") or 0,
+            message=_in_words_of_programs(message, called),
+            file=file,
+            line=line,
+            column=column,
             notes=tuple(Diagnostic.from_json(note) for note in data.get("notes", ())),
             kind=data.get("kind", ""),
         )

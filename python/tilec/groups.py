@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .barriers import MARK, Mark
 from .builder import current
-from .errors import TLSyntaxError
+from .errors import TLSyntaxError, called_at
 from .ir import Op, Value
 from .rings import operations
 from .typed import TYPE_CHECKING
@@ -449,10 +449,13 @@ class Reader:
         )
         if is_whole or (starts_by_one and op.name in ("tl.copy", "tl.parallel")):
             return
+        called = called_at(op.location.file, op.location.line, op.location.column)
+        what = f"`{called}`" if called else "this"
+        some = "1 thread goes" if len(threads) == 1 else f"{len(threads)} threads go"
         raise error_at(
             op,
-            f"this is executed by whole warps, and stands where {len(threads)} threads go that are no whole ones; take "
-            f"it out of the branch, or let all threads of a warp go there",
+            f"{what} is executed by whole warps, and stands where {some}, no whole warps; take it out of the branch, "
+            f"or let all threads of a warp go there",
         )
 
     def _mark(self, op: Op, mark: Mark, threads: frozenset[int], guards: tuple[Value, ...]) -> list[Node]:

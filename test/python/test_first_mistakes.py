@@ -185,6 +185,21 @@ MISTAKES = {
         RankError,
         "has 2 dimensions, and 1 index is given",
     ),
+    "extents one by one": (
+        lambda: program(lambda A, S: T.alloc_fragment(64, 32, "float32")),
+        ArgumentError,
+        "are one argument: `T.alloc_fragment\\(\\(64, 32\\), dtype\\)`",
+    ),
+    "strides of a tensor": (
+        lambda: T.Tensor((64, 64), "float32", strides=(128, 1)),
+        ArgumentError,
+        "`T.Tensor` has no `strides`: use `T.StridedTensor\\(shape, strides, dtype\\)`",
+    ),
+    "more indices than dimensions": (
+        lambda: program(lambda A, S: T.alloc_local((4,), "int32").__setitem__((0, 0), 1)),
+        RankError,
+        "has 1 dimension, and 2 indices are given",
+    ),
     "a launch of a program": (lambda: fine()[(1,)], UnsupportedError, "call it without brackets, `main\\(...\\)`"),
     "a launch of an eager function": (lambda: eager[(1,)], UnsupportedError, "`eager` has its grid in it"),
     "a launch of a kernel": (
@@ -498,6 +513,18 @@ PLACED = {
         lambda: tiles(T.gemm, (64, 32), (64, 64), (64, 64)),
         "the columns of `A`, 32, are to be as many as the rows of `B`, 64",
     ),
+    "a factor that lies the other way": (
+        lambda: tiles(T.gemm, (64, 32), (128, 32), (64, 128)),
+        "`C` is 64 x 128; they do not .* the rows of `B`, 128; with `transpose_B=True` they do",
+    ),
+    "a factor that is turned by mistake": (
+        lambda: tiles(T.gemm, (64, 32), (32, 128), (64, 128), transpose_B=True),
+        "`C` is 64 x 128 \\(after transposition\\); they .* `B`, 128; with `transpose_B=False` they do",
+    ),
+    "factors that both lie the other way": (
+        lambda: tiles(T.gemm, (32, 64), (128, 32), (64, 128)),
+        "with `transpose_A=True` and `transpose_B=True` they do",
+    ),
     "sums of another shape": (
         lambda: tiles(T.gemm, (64, 64), (64, 64), (64, 32)),
         "fit together: `C` is to be 64 x 64",
@@ -599,7 +626,8 @@ def test_mistakes_with_a_place(case):
     ("body", "name"),
     [
         (lambda A, S, i: T.copy(A[i, :], S), "T.copy"),
-        (lambda A, S, i: T.clear(S), "T.fill"),
+        (lambda A, S, i: T.clear(S), "T.clear"),
+        (lambda A, S, i: T.print(S), "T.print"),
     ],
 )
 def test_messages_of_the_compiler_say_names_of_programs(body, name):

@@ -232,7 +232,7 @@ REFUSED = {
     a_parity_that_is_not_known: "the parity of the phase of `full` is not known when the kernel is built",
     a_barrier_in_a_while_loop: "barriers that are waited for stand in loops whose iterations are counted",
     a_branch_by_what_was_read: "which threads go here is not known when the kernel is built",
-    a_tile_operation_of_half_a_warp: "this is executed by whole warps, and stands where 16 threads go",
+    a_tile_operation_of_half_a_warp: "`T.copy` is executed by whole warps, .* where 16 threads go, no whole",
 }
 
 

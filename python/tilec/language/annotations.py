@@ -8,6 +8,7 @@ from ..buffers import Buffer as _Buffer
 from ..errors import ArgumentError
 from ..expr import place
 from ..frontend.functions import macro
+from ..location import here
 from ..tracebacks import ends_in_program
 from ..typed import TYPE_CHECKING
 from ..types import Symbol, TensorType, dynamic
@@ -19,15 +20,26 @@ if TYPE_CHECKING:
 __all__ = ["Buffer", "FragmentBuffer", "LocalBuffer", "Ref", "SharedBuffer", "Tensor", "Var", "inline", "meta_class"]
 
 
+_TAKEN = "it takes `shape`, `dtype`, `data`, `align`"
+
+
 class Tensor(TensorType):
     __doc__ = f"""{TensorType.__doc__}
     Inside a kernel `T.Tensor(shape, dtype, A.data)` is `T.view(A, shape, dtype)`.
     """
 
-    def __new__(cls, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16) -> Any:
+    def __new__(
+        cls, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16, **others: Any
+    ) -> Any:
+        with ends_in_program:
+            for name in others:
+                takes = "use `T.StridedTensor(shape, strides, dtype)`" if name == "strides" else _TAKEN
+                raise ArgumentError(f"`T.Tensor` has no `{name}`: {takes}", location=here())
         return super().__new__(cls) if data is None else view(data, shape, dtype)
 
-    def __init__(self, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16) -> None:
+    def __init__(
+        self, shape: Any = (), dtype: Any = "float32", data: Any = None, *, align: int = 16, **others: Any
+    ) -> None:
         with ends_in_program:
             super().__init__(shape, dtype, align=align)
 

@@ -80,7 +80,7 @@ def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
 
     >>> As = T.alloc_shared((128, 64), "float16")
     """
-    return alloc(shape, dtype, _space("alloc_shared", scope))
+    return _alloc("alloc_shared", shape, dtype, scope)
 
 
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
@@ -93,7 +93,7 @@ def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buf
     >>> acc = T.alloc_fragment((64, 64), "float32")
     >>> T.clear(acc)
     """
-    return alloc(shape, dtype, _space("alloc_fragment", scope))
+    return _alloc("alloc_fragment", shape, dtype, scope)
 
 
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
@@ -104,7 +104,7 @@ def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
     >>> array = T.alloc_local((4,), "float32")
     >>> array[0] = A[0, 0]
     """
-    return alloc(shape, dtype, _space("alloc_local", scope))
+    return _alloc("alloc_local", shape, dtype, scope)
 
 
 def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") -> Buffer:
@@ -117,6 +117,16 @@ def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") 
     if scope == "global" or (scope == "shared.dyn" and current().kernel_block is None):
         return alloc_global(shape, dtype)
     return alloc(shape, dtype, _space("alloc_buffer", scope))
+
+
+def _alloc(function: str, shape: Any, dtype: Any, scope: str) -> Buffer:
+    if isinstance(dtype, int):
+        extents = (*as_tuple(shape), dtype, *([scope] if isinstance(scope, int) else []))
+        raise ArgumentError(
+            f"the extents of `T.{function}` are one argument: `T.{function}(({', '.join(map(str, extents))}), dtype)`",
+            location=current().here(),
+        )
+    return alloc(shape, dtype, _space(function, scope))
 
 
 def _space(function: str, scope: str, wanted: Space | None = None) -> Space:
@@ -988,7 +998,7 @@ def gemm(
     _check_gemm_types(a.dtype, b.dtype, c.dtype)
     left = a_window.shape if a_window else a.shape
     right = b_window.shape if b_window else b.shape
-    _check_gemm(left[::-1] if transpose_A else left, right[::-1] if transpose_B else right, c.shape)
+    _check_gemm({"A": left, "B": right, "C": c.shape}, {"A": bool(transpose_A), "B": bool(transpose_B)})
     if not isinstance(policy, GemmWarpPolicy):
         raise ArgumentError(f"`policy` is a `T.GemmWarpPolicy`, not `{policy!r}`", location=current().here())
     _clear_if(clear_accum, c)
@@ -1171,18 +1181,30 @@ def _check_gemm_types(a: DType, b: DType, c: DType) -> None:
         )
 
 
-def _check_gemm(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> None:
+def _check_gemm(shapes: dict[str, tuple[Any, ...]], transposed: dict[str, bool]) -> None:
+    a, b, c = _turned(shapes, transposed)
     if a[1] != b[0]:
         wrong = f"the columns of `A`, {a[1]}, are to be as many as the rows of `B`, {b[0]}"
-    elif (a[0], b[1]) != tuple(c):
+    elif (a[0], b[1]) != c:
         wrong = f"`C` is to be {a[0]} x {b[1]}"
     else:
         return
+    for names in ("B", "A", "AB"):
+        x, y, _ = _turned(shapes, {name: transposed[name] != (name in names) for name in transposed})
+        if x[1] == y[0] and (x[0], y[1]) == c:
+            wrong += f"; with {' and '.join(f'`transpose_{name}={not transposed[name]}`' for name in names)} they do"
+            break
+    how = " (after transposition)" if any(transposed.values()) else ""
     raise ShapeError(
-        f"`T.gemm`: `A` is {a[0]} x {a[1]}, `B` is {b[0]} x {b[1]} and `C` is {c[0]} x {c[1]} (after transposition); "
-        f"they do not fit together: {wrong}",
+        f"`T.gemm`: `A` is {a[0]} x {a[1]}, `B` is {b[0]} x {b[1]} and `C` is {c[0]} x {c[1]}{how}; they do not fit "
+        f"together: {wrong}",
         location=current().here(),
     )
+
+
+def _turned(shapes: dict[str, tuple[Any, ...]], transposed: dict[str, bool]) -> list[tuple[Any, ...]]:
+    """Returns shapes, in the order of their names, those backwards that are transposed."""
+    return [tuple(shape[::-1] if transposed.get(name) else shape) for name, shape in shapes.items()]
 
 
 def _clear_if(chosen: Any, target: Buffer) -> None:
