@@ -710,7 +710,7 @@ MISTAKES = {
     arithmetic_with_a_region: "this is a region of `M`, not an element, which has 2 indices: write a loop",
     an_element_of_a_region_assigned: "is sliced twice: give all indices in one pair of brackets",
     a_region_assigned: "only single elements can be assigned to; use `T.copy` or `T.fill` for tiles",
-    too_many_indices: "`A` has 1 dimensions, and 2 indices are given",
+    too_many_indices: "`A` has 1 dimension, and 2 indices are given",
     too_few_indices: "this is a region of `M`, not an element, which has 2 indices",
     an_index_that_is_outside: "index 256 is out of bounds of dimension 0 of `A`, whose extent is 256",
     an_index_that_is_a_float: "`/` of two integers: use `//`",

@@ -323,7 +323,7 @@ def test_all_orders_and_scopes_are_assembled(dtype, chip, backend):
 
 
 def test_cute_dsl_has_no_form_for_them():
-    with pytest.raises(CompileError, match="'tl.atom' op has no form in CuTe DSL"):
+    with pytest.raises(CompileError, match="`T.atomic_add` has no form in CuTe DSL"):
         tilec.compile(atomic_programs.histogram, target="sm_90a", backend="cutedsl")
 
 

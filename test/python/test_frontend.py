@@ -764,7 +764,7 @@ def test_constants_are_folded(ir):
         (lambda A, B, i: T.float16(A[i]) + T.bfloat16(A[i]), DTypeError, "has no obvious type"),
         (lambda A, B, i: T.exp(i), DTypeError, "`T.exp` needs a float"),
         (lambda A, B, i: A[A[0]], DTypeError, "an index must be an integer"),
-        (lambda A, B, i: A[i, 0], RankError, "has 1 dimensions, and 2 indices"),
+        (lambda A, B, i: A[i, 0], RankError, "has 1 dimension, and 2 indices"),
         (lambda A, B, i: A[-300] + 1, RangeError, "out of bounds"),
         (lambda A, B, i: i // 0, RangeError, "divides by zero: its divisor is the constant 0"),
         (

@@ -76,7 +76,7 @@ def test_programs_that_print_compile_for_gpus(name, generator):
 
 
 def test_a_generator_without_atomic_operations_refuses_what_prints():
-    with pytest.raises(CompileError, match=r"(?s)'tl.atom' op has no form in CuTe DSL here.*T.print\(A\[i\] \+ b\)"):
+    with pytest.raises(CompileError, match=r"(?s)`T.print` has no form in CuTe DSL here.*T.print\(A\[i\] \+ b\)"):
         tilec.compile(many, target="sm_90a", backend="cutedsl")
 
 

@@ -120,8 +120,8 @@ def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared.dyn") 
 
 
 def _alloc(function: str, shape: Any, dtype: Any, scope: str) -> Buffer:
-    if isinstance(dtype, int):
-        extents = (*as_tuple(shape), dtype, *([scope] if isinstance(scope, int) else []))
+    if isinstance(dtype, int) and not isinstance(shape, tuple | list):
+        extents = (shape, dtype, *([scope] if isinstance(scope, int) else []))
         raise ArgumentError(
             f"the extents of `T.{function}` are one argument: `T.{function}(({', '.join(map(str, extents))}), dtype)`",
             location=current().here(),
