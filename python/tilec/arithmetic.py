@@ -15,7 +15,7 @@ from . import dtypes
 from .builder import current, current_or_none, unsupported
 from .casts import cast, emit, emit_compare, emit_float_compare, emit_select, expr, to_index
 from .constants import greatest, rounded, wrap
-from .errors import DTypeError, RangeError
+from .errors import DTypeError, LostBitsWarning, RangeError, warn_at
 from .expr import Expr, Linear, place, simplify, type_range, typed_constant, usual_type
 from .operators import Operators
 from .ranges import Range, combine, wrapped
@@ -119,7 +119,28 @@ def _is_total(divisor: Number | Expr) -> bool:
 
 def operate(op: str, left: Any, right: Any) -> Any:
     """Returns what an operator gives that stands in a program: `binary`, beside numbers as the program means them."""
-    return binary(op, *typed(left, right))
+    a, b = typed(left, right)
+    if op in _SHIFTS and type(b) is int:
+        _say_what_is_lost(op, a, b)
+    return binary(op, a, b)
+
+
+def _say_what_is_lost(op: str, value: Any, amount: int) -> None:
+    """Warns of a shift by a Python number that leaves no bit of a value, as that of a byte by 8."""
+    is_constant = isinstance(value, Expr) and value.const is not None
+    dtype: DType | None = getattr(value, "dtype", None)
+    if is_constant or dtype is None or dtype.kind not in ("int", "uint") or 0 <= amount < dtype.bits:
+        return
+    left = "0 or -1" if op == "shr" and dtype.is_signed else "0"
+    remedy = f"shift by 0 to {dtype.bits - 1}"
+    if 0 <= amount < 64:
+        wide = f"{dtype.kind}{32 if amount < 32 else 64}"
+        remedy = f'convert to a type that has room first, as by `.astype("{wide}")`'
+    warn_at(
+        place(),
+        f"`{_SYMBOL[op]} {amount}` of `{dtype}`, which has {dtype.bits} bits, leaves {left}: {remedy}",
+        LostBitsWarning,
+    )
 
 
 def typed(*operands: Any) -> tuple[Any, ...]:

@@ -29,6 +29,7 @@ __all__ = [
     "IdleThreadsWarning",
     "IgnoredHintWarning",
     "LaunchError",
+    "LostBitsWarning",
     "MissingNameError",
     "MissingPackageError",
     "NotCachedError",
@@ -392,6 +393,10 @@ class IgnoredHintWarning(TLWarning):
     """A hint for another compiler has no counterpart here."""
 
 
+class LostBitsWarning(TLWarning):
+    """A shift leaves no bit of a number."""
+
+
 class ScalarGemmWarning(TLWarning):
     """No matrix instruction fits a `T.gemm`."""
 
@@ -410,11 +415,29 @@ WARNINGS: dict[str, type[TLWarning]] = {
     "racing-write": RacingWriteWarning,
     "idle-threads": IdleThreadsWarning,
     "ignored-hint": IgnoredHintWarning,
+    "lost-bits": LostBitsWarning,
     "scalar-gemm": ScalarGemmWarning,
     "unpipelined-loop": UnpipelinedLoopWarning,
     "register-spill": RegisterSpillWarning,
 }
 """The classes of warnings, by the name that the compiler ends them with in brackets."""
+
+_warned: dict[str, dict[Any, Any]] = {}
+"""For each file of the user's what was warned of, as `warnings` keeps it."""
+
+
+def warn_at(location: Location, text: str, category: type[TLWarning]) -> None:
+    """Warns of what a program says at a place, once for each place."""
+    import warnings
+
+    name = next(name for name, known in WARNINGS.items() if known is category)
+    warnings.warn_explicit(
+        f"{location.file}:{location.line}:{location.column}: warning: {text} [{name}]",
+        category,
+        location.file,
+        location.line,
+        registry=_warned.setdefault(location.file, {}),
+    )
 
 
 _MISSED = {

@@ -15,6 +15,8 @@ import tilec.language as T
 from edge_cases import SIGNED, UNSIGNED, cut, evaluate, integers, pairs
 from tilec.constants import rounded
 
+pytestmark = pytest.mark.filterwarnings("ignore::tilec.errors.LostBitsWarning")
+
 # Integers ------------------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """Who executes a statement, whose a variable is, and what is refused: the same on every target (semantics S3, S4, P1,
 P3, M4, O2)."""
 
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ import tilec.language as T
 from tilec.errors import (
     CompileError,
     IdleThreadsWarning,
+    LostBitsWarning,
     RacingWriteWarning,
     RegisterSpillWarning,
     ScalarGemmWarning,
@@ -490,6 +492,33 @@ def test_a_gemm_into_what_was_not_cleared(target):
     text = warned(gemm, target, UninitializedReadWarning)
     assert "reads `acc`, but nothing writes it" in text or "reads `acc` before anything is written to it" in text
     assert "T.gemm(S, S, acc) ^" in text
+
+
+@pytest.mark.parametrize(
+    ("shift", "said"),
+    [
+        (lambda x: x << 8, r"`<< 8` of `uint8`, which has 8 bits, leaves 0: .* `.astype\(.uint32.\)` \[lost-bits\]$"),
+        (lambda x: x.astype("int32") >> 40, r"`>> 40` of `int32`, which has 32 bits, leaves 0 or -1: .*int64"),
+        (lambda x: x << 99, r"leaves 0: shift by 0 to 7 \[lost-bits\]$"),
+        (lambda x: x << 7, ""),
+        (lambda x: x.astype("int32") << 8, ""),
+        (lambda x: T.uint8(1) << x, ""),
+    ],
+)
+def test_a_shift_that_leaves_no_bit(shift, said):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+
+        @T.prim_func
+        def f(A: T.Tensor((64,), "uint8"), B: T.Tensor((64,), "int32")):
+            with T.Kernel(1, threads=64):
+                for i in T.Parallel(64):
+                    B[i] = shift(A[i])
+
+    assert [w.category for w in found] == [LostBitsWarning] * bool(said)
+    for warning in found:
+        assert re.search(said, str(warning.message))
+        assert warning.filename == __file__
 
 
 def test_a_sum_in_a_parallel_loop():

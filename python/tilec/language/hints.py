@@ -7,12 +7,11 @@ that it has no counterpart. What changes the meaning is refused where it says so
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 
 from ..buffers import Buffer
 from ..builder import current, current_or_none
-from ..errors import ArgumentError, IgnoredHintWarning, ShapeError, TLSyntaxError
+from ..errors import ArgumentError, IgnoredHintWarning, ShapeError, TLSyntaxError, warn_at
 from ..expr import place
 from ..typed import TYPE_CHECKING, cast
 from ..values import known
@@ -41,21 +40,10 @@ class _Key(str):
 
 WSID = _Key("tl.ws_op_id")
 
-_shown: dict[str, dict[Any, Any]] = {}
-"""For each file of the user's what was warned of, as `warnings` keeps it."""
-
 
 def ignored(what: str, instead: str) -> None:
     """Warns, once for each place, that something has no effect; `instead` says what the compiler does."""
-    location = place()
-    text = f"{what} has no counterpart here and is left out: {instead} [ignored-hint]"
-    warnings.warn_explicit(
-        f"{location.file}:{location.line}:{location.column}: warning: {text}",
-        IgnoredHintWarning,
-        location.file,
-        location.line,
-        registry=_shown.setdefault(location.file, {}),
-    )
+    warn_at(place(), f"{what} has no counterpart here and is left out: {instead}", IgnoredHintWarning)
 
 
 def ignored_options(function: str, instead: str, **given: Any) -> None:
