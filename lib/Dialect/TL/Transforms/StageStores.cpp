@@ -6,6 +6,9 @@
 // free, so the staging tile usually costs no memory. In a loop over tiles the
 // ring is being filled for the next tile meanwhile.
 //
+// A fragment that is computed of an accumulator, element by element, such as a
+// scaled one or one of another type, lies as that does, and goes the same way.
+//
 // So does an accumulator that is added to device memory, where the bulk copy
 // engine can add what is in shared memory. What all iterations of such a loop
 // compute alike, as where the tile begins, is computed in front of it. Not
@@ -62,6 +65,36 @@ static bool isAccumulator(Value fragment) {
     auto gemm = dyn_cast<GemmOp>(user);
     return gemm && gemm.getAcc() == fragment;
   });
+}
+
+/// Whether `store` assigns what is computed of an accumulator's element at the
+/// same indices.
+static bool isOfAccumulator(StoreOp store) {
+  auto loop = store->getParentOfType<ParallelOp>();
+  if (!loop)
+    return false;
+  WalkResult result = loop.getBody().walk([&](LoadOp load) {
+    bool isSame = isInSpace(load.getSource(), Space::Fragment) &&
+                  isAccumulator(load.getSource()) &&
+                  load.getIndices() == store.getIndices();
+    return isSame ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether threads hold a fragment as they do an accumulator, because it is one
+/// or is computed of one, element by element.
+static bool liesLikeAccumulator(Value fragment) {
+  return isAccumulator(fragment) ||
+         llvm::any_of(fragment.getUsers(), [&](Operation *user) {
+           if (auto copy = dyn_cast<CopyOp>(user))
+             return copy.getTarget() == fragment &&
+                    isInSpace(copy.getSource(), Space::Fragment) &&
+                    isAccumulator(copy.getSource());
+           auto store = dyn_cast<StoreOp>(user);
+           return store && store.getTarget() == fragment &&
+                  isOfAccumulator(store);
+         });
 }
 
 /// Whether rows of `columns` elements like those of `target` are whole sectors.
@@ -164,7 +197,7 @@ static bool shouldStage(CopyOp copy, const Target &target) {
          isInSpace(copy.getTarget(), Space::Global) &&
          getSourceTile(copy).size() == 2 &&
          hasWholeSectors(copy.getTarget(), copy.getTile().back()) &&
-         isAccumulator(copy.getSource()) &&
+         liesLikeAccumulator(copy.getSource()) &&
          fits(copy, getSourceTile(copy),
               cast<MemRefType>(copy.getTarget().getType()).getElementType(),
               target);

@@ -22,6 +22,57 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // So does a fragment of another type that an accumulator is copied to.
+  // CHECK-LABEL: gpu.func @converted(
+  // CHECK:         tl.copy %{{.+}} to %[[OUT:[^ ]+]] tile(64, 64) : {{.+}} to memref<64x64xf16, #tl.fragment>
+  // CHECK-NEXT:    tl.copy %[[OUT]] to %[[S:[^ ]+]] tile(64, 64) : {{.+}} to memref<64x64xf16, #gpu.address_space<workgroup>>
+  // CHECK-NEXT:    tl.copy %[[S]] to
+  gpu.func @converted(%C: memref<?x?xf16>, %i: index) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    %out = tl.alloc : memref<64x64xf16, #tl.fragment>
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.copy %acc to %out tile(64, 64) : !acc to memref<64x64xf16, #tl.fragment>
+    tl.copy %out to %C[%i, %i] tile(64, 64) : memref<64x64xf16, #tl.fragment> to memref<?x?xf16>
+    gpu.return
+  }
+
+  // And one that is computed of it element by element; not one of which an
+  // element comes from another place.
+  // CHECK-LABEL: gpu.func @computed(
+  // CHECK:         tl.alloc : memref<64x64xf32, #gpu.address_space<workgroup>>
+  // CHECK-LABEL: gpu.func @transposed(
+  // CHECK-NOT:     tl.alloc : memref<64x64xf32, #gpu.address_space<workgroup>>
+  // CHECK:         gpu.return
+  gpu.func @computed(%C: memref<?x?xf32>, %i: index) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    %out = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%r, %c) in (64, 64) {
+      %x = tl.load %acc[%r, %c] : !acc
+      %twice = arith.addf %x, %x : f32
+      tl.store %twice, %out[%r, %c] : !acc
+    }
+    tl.copy %out to %C[%i, %i] tile(64, 64) : !acc to memref<?x?xf32>
+    gpu.return
+  }
+  gpu.func @transposed(%C: memref<?x?xf32>, %i: index) kernel {
+    %a = tl.alloc : !a
+    %b = tl.alloc : !b
+    %acc = tl.alloc : !acc
+    %out = tl.alloc : !acc
+    tl.gemm %a, %b, %acc : !a, !b, !acc
+    tl.parallel (%r, %c) in (64, 64) {
+      %x = tl.load %acc[%r, %c] : !acc
+      tl.store %x, %out[%c, %r] : !acc
+    }
+    tl.copy %out to %C[%i, %i] tile(64, 64) : !acc to memref<?x?xf32>
+    gpu.return
+  }
+
   // The destination may have more dimensions than the tile.
   // CHECK-LABEL: gpu.func @batch(
   // CHECK-SAME:      %[[C:[^:]+]]: memref<8x?x?xf32>, %[[I:[^:]+]]: index

@@ -265,10 +265,11 @@ def PromoteVariablesPass : Pass<"tl-promote-variables", "::mlir::gpu::GPUModuleO
 def StageStoresPass : Pass<"tl-stage-stores", "::mlir::gpu::GPUModuleOp"> {
   let summary = "pass accumulators through shared memory on their way out";
   let description = [{
-    A copy of a gemm's accumulator to device memory becomes a copy to a buffer
-    in shared memory, in the element type of the destination, and one from
-    there, so that device memory is written in whole lines. A loop that adds one
-    to device memory by atomic operations goes the same way where the target has a
+    A copy to device memory of a gemm's accumulator, or of a fragment that is
+    computed of one element by element, becomes a copy to a buffer in shared
+    memory, in the element type of the destination, and one from there, so that
+    device memory is written in whole lines. A loop that adds an accumulator to
+    device memory by atomic operations goes the same way where the target has a
     bulk copy engine, which can add, unless it is known that each multiprocessor has
     many rounds of such blocks. Requires a target. Left alone: tiles of one
     dimension, and rows of less than 32 bytes.
