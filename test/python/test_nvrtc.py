@@ -457,6 +457,29 @@ def test_sums_from_zero_are_not_set_while_others_are_under_way(backend: str) -> 
     assert kernel.get_sass().count("WARPGROUP.DEPBAR") == 2
 
 
+@compilers
+def test_variables_that_nothing_reads_are_not_warned_of(backend: str) -> None:
+    """No user wrote them: here it is what the inner loop leaves for its next run, which looks at none of it."""
+
+    @T.prim_func
+    def ranks(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32"), n: T.int32):
+        with T.Kernel(1, threads=256):
+            S = T.alloc_shared((256,), "int32")
+            for k in T.serial(8):
+                for _ in T.serial(n):
+                    for i in T.Parallel(256):
+                        S[i] = T.cast(A[i] == k, "int32")
+                    T.cumsum(S)
+                    for i in T.Parallel(256):
+                        if A[i] == k:
+                            B[i] = S[i]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilec.compile(ranks, target="sm_90a", backend=backend, assembler="none")
+    assert "carried" in kernel.get_kernel_source()
+
+
 @needs_nvrtc
 @pytest.mark.parametrize(("dtype", "bits"), [("float16", 0x7E00), ("bfloat16", 0x7FC0)])
 def test_nan_in_16_bits_is_its_bits(dtype: str, bits: int) -> None:

@@ -99,6 +99,9 @@ std::vector<std::string> tl::getCommonOptions(const CudaProgram &program,
     options.push_back("--use_fast_math");
   if (program.isRelocatable)
     options.push_back("--relocatable-device-code=true");
+  // Variables that nothing reads are nothing that a user can mend.
+  if (program.isGenerated)
+    options.push_back("--diag-suppress=177,550");
   append_range(options, program.flags);
   for (StringRef folder : program.includePaths) {
     SmallString<128> path(folder);
