@@ -77,6 +77,8 @@ def advice(construct: str, otherwise: str) -> str:
     """Returns what to do for a value that is needed outside of the construct that it was assigned in."""
     if construct == _ALONE:
         return "compute it in front of the first of these statements, or inside of `T.Kernel`"
+    if construct == "`T.Kernel`":
+        return "kernels share tensors alone: write it to one, or to a workspace of `T.alloc_global`"
     if "T.Parallel" not in construct:
         return otherwise
     return (

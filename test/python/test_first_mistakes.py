@@ -128,6 +128,16 @@ def grid_of_an_element():
             A[b] = 1
 
 
+def a_tile_of_another_kernel():
+    @T.prim_func
+    def main(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            S = T.alloc_shared((4,), "int32")
+            T.copy(A, S)
+        with T.Kernel(1, threads=32):
+            T.copy(S, A)
+
+
 def with_warps():
     @T.prim_func
     def main(A: T.Tensor((4,), "int32")):
@@ -184,6 +194,11 @@ MISTAKES = {
         lambda: program(lambda A, S: A.__setitem__(0, 0.0)),
         RankError,
         "has 2 dimensions, and 1 index is given",
+    ),
+    "a tile of another kernel": (
+        a_tile_of_another_kernel,
+        TLSyntaxError,
+        "`S` was made inside `T.Kernel` .*: write it to one, or to a workspace of `T.alloc_global`",
     ),
     "extents one by one": (
         lambda: program(lambda A, S: T.alloc_fragment(64, 32, "float32")),
