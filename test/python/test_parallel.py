@@ -215,6 +215,24 @@ def test_rows_behind_a_condition_are_accessed_by_vectors():
     assert _count_rows(main, a, np.zeros_like(a), 32) == (vectors, vectors)
 
 
+@pytest.mark.parametrize(("length", "width"), [(1024, 4), (1000, 4), (1001, 1)])
+def test_elements_behind_the_guard_of_other_languages_are_accessed_by_vectors(length, width):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, 512), threads=128) as b:
+            for i in T.Parallel(512):
+                if b * 512 + i < n:
+                    B[b * 512 + i] = 2 * A[b * 512 + i]
+
+    a, b = np.arange(length, dtype=np.float32), np.zeros(length, np.float32)
+    requests = -(-length // (32 * width))
+    assert _count_rows(main, a, b) == (requests, requests)
+    tilec.compile(main, target="sm_90a", backend="sim")(a, b)
+    np.testing.assert_array_equal(b, 2 * a)
+
+
 def test_the_number_of_a_row_is_loaded_once_by_each_thread():
     @T.prim_func
     def main(ids: T.Tensor((32,), "int32"), A: T.Tensor((99, 256), "float32"), B: T.Tensor((32, 256), "float32")):

@@ -569,7 +569,9 @@ static SmallVector<Operation *> collectOps(gpu::GPUFuncOp kernel) {
   return ops;
 }
 
-/// Extents of arguments, also inside parallel loops, become parameters.
+/// Extents of arguments become parameters. Last, because what is known of a
+/// row's extent is known of its tensor: which neighbours a guard lets through
+/// together follows from it.
 static void lowerDims(gpu::GPUFuncOp kernel, ThreadLowering &lowering) {
   SmallVector<memref::DimOp> dims;
   kernel.walk([&](memref::DimOp dim) { dims.push_back(dim); });
@@ -670,7 +672,6 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target,
     return failure();
   carryPreviousSlots(kernel);
   ThreadLowering lowering(kernel, target, /*tellsIterations=*/forReports);
-  lowerDims(kernel, lowering);
   std::optional<TileTeller> teller;
   if (forReports)
     lowering.builder.setListener(&teller.emplace(kernel));
@@ -685,6 +686,7 @@ static LogicalResult lowerKernel(gpu::GPUFuncOp kernel, const Target &target,
       lowering.erase(op);
   }
   lowering.builder.setListener(nullptr);
+  lowerDims(kernel, lowering);
   lowerRoles(kernel, lowering);
   SmallVector<Operation *> left;
   kernel.walk([&](Operation *op) {

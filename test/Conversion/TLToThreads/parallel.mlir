@@ -782,4 +782,24 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // So does the end of a tensor whose rows are known to be whole vectors, though
+  // only a launch knows how many.
+  // CHECK-LABEL: gpu.func @guarded_by_the_extent(
+  // CHECK:         llvm.load %{{.+}} -> vector<4xf32>
+  // CHECK-NOT:     llvm.load
+  // CHECK:         gpu.return
+  gpu.func @guarded_by_the_extent(%A: memref<?xf32> {tl.align = 16 : i64, tl.row_align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %n = memref.dim %A, %c0 : memref<?xf32>
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [128], thread = [32] : [4], value = [4] : [1]>) : memref<128xf32, #tl.fragment>
+    tl.parallel (%i) in (128) layout(#tl.fragment_layout<shape = [128], thread = [32] : [4], value = [4] : [1]>) {
+      %is_inside = arith.cmpi slt, %i, %n : index
+      scf.if %is_inside {
+        %v = tl.load %A[%i] : memref<?xf32>
+        tl.store %v, %f[%i] : memref<128xf32, #tl.fragment>
+      }
+    }
+    gpu.return
+  }
 }
