@@ -41,6 +41,16 @@ static OpPassManager &addStage(Stages &stages) {
   return stages.emplace_back(gpu::GPUModuleOp::getOperationName());
 }
 
+/// For kernels of statements. Two branches with one condition stay two: what
+/// threads do in the second one comes behind what all do in the first one (S4),
+/// and in one branch, a single statement, it would not. The name is that of the
+/// pattern in MLIR's SCF dialect, which is not declared anywhere;
+/// `branches_of_one_condition_stay_apart` fails if it has another one.
+static std::unique_ptr<Pass> createStatementCanonicalizer() {
+  return createCanonicalizerPass(GreedyRewriteConfig(),
+                                 {"(anonymous namespace)::CombineIfs"});
+}
+
 /// What makes a kernel mean the same on every target. First in all pipelines.
 static void addNormalization(OpPassManager &kernel, bool sharedArrays = false) {
   kernel.addPass(createUnrollArrayLoopsPass());
@@ -321,7 +331,7 @@ LogicalResult tl::buildCompilePipeline(OpPassManager &manager,
     manager.addPass(createOverlapLaunchesPass());
   if (!options.fromThreads)
     manager.addPass(createSpeculateChoicesPass());
-  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createStatementCanonicalizer());
   manager.addPass(createCSEPass());
 
   Stages stages, ofSources;

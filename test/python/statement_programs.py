@@ -405,6 +405,29 @@ def read_before(a):
     return b
 
 
+@T.prim_func
+def one_condition(A: T.Tensor((1024,), "int32"), B: T.Tensor((1024,), "int32")):
+    """Branches that follow each other stay apart: threads of the second one read what others wrote in the first one."""
+    with T.Kernel(1, threads=128):
+        tx = T.get_thread_binding()
+        S = T.alloc_shared((64,), "int32")
+        goes = tx < 64
+        if goes:
+            S[tx] = A[tx]
+        if goes:
+            B[tx] = S[63 - tx]
+        if goes:
+            S[63 - tx] = A[64 + tx]
+        if goes:
+            B[64 + tx] = S[tx]
+
+
+def in_one_order(a):
+    b = np.zeros(1024, np.int32)
+    b[:64], b[64:128] = a[63::-1], a[127:63:-1]
+    return b
+
+
 CASES = {
     "elements_of_a_fragment_in_statements": (elements, element_by_element),
     "a_statement_is_executed_once_for_each_block": (count, counted),
@@ -421,5 +444,6 @@ CASES = {
     "arrays_of_threads_are_kept": (kept, kept_by_each),
     "what_is_read_before_others_write": (read_early, read_before),
     "what_threads_write_in_loops_is_in_order": (in_order, in_their_order),
+    "branches_of_one_condition_stay_apart": (one_condition, in_one_order),
 }
 """By what they show (semantics S3, S4, P3, M2)."""
