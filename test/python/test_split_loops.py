@@ -109,3 +109,36 @@ def test_the_first_loop_has_no_mask() -> None:
 
     assert count("a mask") == count("at first") == 2 * count("that descends")
     assert count("a window") == 3 * count("that descends")
+
+
+@T.prim_func
+def shared_by_a_cluster(
+    A: T.Tensor((2 * M, N), "float16"), B: T.Tensor((TRIPS * N, N), "float16"), Sums: T.Tensor((2 * M, N), "float32")
+):  # fmt: skip
+    """Both blocks fetch each tile of B together, and their masks begin at different ones."""
+    with T.ClusterKernel(2, cluster_dims=2, threads=256) as bx:
+        a = T.alloc_shared((M, N), "float16")
+        b = T.alloc_shared((N, N), "float16")
+        s = T.alloc_fragment((M, N), "float32")
+        o = T.alloc_fragment((M, N), "float32")
+        T.copy(A[bx * M, 0], a)
+        T.clear(o)
+        for k in T.Pipelined(TRIPS, num_stages=2):
+            T.copy(B[k * N, 0], b)
+            T.gemm(a, b, s, transpose_B=True, clear_accum=True)
+            if (k + 1) * N > bx * M + 1:
+                for i, j in T.Parallel(M, N):
+                    s[i, j] = T.if_then_else(bx * M + i >= k * N + j, s[i, j], 0)
+            for i, j in T.Parallel(M, N):
+                o[i, j] += s[i, j]
+        T.copy(o, Sums[bx * M, 0])
+
+
+@pytest.mark.parametrize(("target", "options"), [("cpu", {}), ("sm_90a", {"backend": "sim"})])
+def test_blocks_of_a_cluster_stay_in_step(target: str, options: dict[str, str]) -> None:
+    random = np.random.default_rng()
+    a, b = (random.integers(-2, 3, shape).astype(np.float16) for shape in ((2 * M, N), (TRIPS * N, N)))
+    found = np.full((2 * M, N), np.nan, np.float32)
+    tilec.compile(shared_by_a_cluster, target=target, **options)(a, b, found)
+    product = np.tril(a.astype(np.float64) @ b.astype(np.float64).T)
+    np.testing.assert_array_equal(found, product.reshape(2 * M, TRIPS, N).sum(axis=1))

@@ -20,6 +20,10 @@
 // ahead into it. Other kernels have their slots filled again in front of each
 // loop, and are left alone.
 //
+// A loop with a tile that the blocks of a cluster fetch together stays one:
+// they do its copies in step, and the guard may begin at another iteration in
+// each. So does one with buffers of its own, which two loops would have twice.
+//
 // When it is false is arithmetic: a * k + b > c, with a > 0, is so up to
 // k = (c - b) / a, and a * k + b < c from there on. An `or` is false where both
 // of its conditions are, an `and` where one is.
@@ -254,6 +258,18 @@ private:
 
 } // namespace
 
+/// True if `loop` may be several.
+static bool canBeSplit(PipelinedOp loop) {
+  return !loop.getBody()
+              .walk([](Operation *op) {
+                auto copy = dyn_cast<CopyOp>(op);
+                return isa<AllocOp>(op) || (copy && copy.getMulticast())
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 /// True if `op` does nothing but arithmetic on elements.
 static bool isMask(Operation *op) {
   auto guard = dyn_cast<scf::IfOp>(op);
@@ -307,7 +323,7 @@ struct SplitLoopsPass : tl::impl::SplitLoopsPassBase<SplitLoopsPass> {
         continue;
       SmallVector<PipelinedOp> loops;
       kernel.walk([&](PipelinedOp loop) {
-        if (getEngine(loop) == CopyEngine::Bulk)
+        if (getEngine(loop) == CopyEngine::Bulk && canBeSplit(loop))
           loops.push_back(loop);
       });
       for (PipelinedOp loop : loops)

@@ -361,6 +361,62 @@ gpu.module @hopper attributes {tl.target = #tl.target<chip = "sm_90a">} {
     gpu.return
   }
 
+  // What blocks of a cluster fetch together they fetch in step.
+  // CHECK-LABEL: gpu.func @in_step(
+  // CHECK:         tl.pipelined
+  // CHECK:           scf.if
+  // CHECK-NOT:     tl.pipelined
+  gpu.func @in_step(%A: !A {tl.align = 16 : i64}, %n: index, %count: index, %always: i1, %N: memref<64xindex>) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %less = arith.constant -1 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tl.alloc layout(#swizzled) : !tile
+    %acc = tl.alloc : !acc
+    tl.pipelined %k = %c0 to %count stages(2) attributes {tl.engine = "bulk"} {
+      tl.copy %A[%c0, %k] to %a tile(64, 64) multicast {tl.ahead} : !A to !tile
+      %next = arith.addi %k, %c1 : index
+      %end = arith.muli %next, %c64 : index
+      %masks = arith.cmpi sgt, %end, %n : index
+      scf.if %masks {
+        tl.parallel (%i, %j) in (64, 64) {
+          tl.store %zero, %acc[%i, %j] : !acc
+        }
+      }
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
+  // Two loops would have their buffers twice.
+  // CHECK-LABEL: gpu.func @own_buffer(
+  // CHECK:         tl.pipelined
+  // CHECK:           scf.if
+  // CHECK-NOT:     tl.pipelined
+  gpu.func @own_buffer(%A: !A {tl.align = 16 : i64}, %n: index, %count: index, %always: i1, %N: memref<64xindex>) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tl.specialize} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %less = arith.constant -1 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tl.alloc layout(#swizzled) : !tile
+    tl.pipelined %k = %c0 to %count stages(2) attributes {tl.engine = "bulk"} {
+      %acc = tl.alloc : !acc
+      tl.copy %A[%c0, %k] to %a tile(64, 64) {tl.ahead} : !A to !tile
+      %next = arith.addi %k, %c1 : index
+      %end = arith.muli %next, %c64 : index
+      %masks = arith.cmpi sgt, %end, %n : index
+      scf.if %masks {
+        tl.parallel (%i, %j) in (64, 64) {
+          tl.store %zero, %acc[%i, %j] : !acc
+        }
+      }
+      tl.gemm %a, %a, %acc plan(<wgmma, warps_m = 1, warps_n = 1>) : !tile, !tile, !acc
+    }
+    gpu.return
+  }
+
   // Without a role for copies slots would be filled again in between.
   // CHECK-LABEL: gpu.func @no_role(
   // CHECK:         tl.pipelined
