@@ -136,3 +136,26 @@ def test_threads_that_read_back_what_they_wrote_do_not_wait():
     y = np.zeros_like(x)
     tilec.compile(own_elements, target="cpu")(x, y)
     assert np.array_equal(y, (x + 1) * 2)
+
+
+def test_threads_wait_before_they_read_a_part_of_a_tile_that_others_stored():
+    """A lane stores what others hold by `stmatrix`, also to a part that begins at a unit of 16 bytes."""
+
+    @T.prim_func
+    def program(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            As = T.alloc_shared((64, 64), "float16")
+            S = T.alloc_shared((64, 128), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.copy(A, As)
+            T.clear(acc)
+            T.gemm(As, As, acc)
+            T.copy(acc, S[:, 64:])
+            T.copy(S[:, 64:], acc)
+            T.copy(acc, C)
+
+    assert "stmatrix" in ptx(program)
+    a = np.random.randint(-3, 4, (64, 64)).astype(np.float16)
+    c = np.full((64, 64), np.nan, np.float32)
+    tilec.compile(program, target="sm_90a", backend="sim")(a, c)
+    assert np.array_equal(c, a.astype(np.float32) @ a.astype(np.float32))

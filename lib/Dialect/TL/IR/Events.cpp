@@ -294,10 +294,11 @@ void ParallelOp::getEvents(SmallVectorImpl<Event> &events) {
 //===----------------------------------------------------------------------===//
 
 /// True if the tile may leave the registers by `stmatrix`, where the lane that
-/// names an address is not the one that holds the elements.
+/// names an address is not the one that holds the elements. Whether a part of a
+/// tile does shows only when its offsets are folded.
 static bool maySpreadOverWarp(CopyOp copy) {
   auto target = cast<MemRefType>(copy.getTarget().getType());
-  return getSpace(target) == Space::Shared && copy.getTargetOffsets().empty() &&
+  return getSpace(target) == Space::Shared &&
          target.getElementTypeBitWidth() == 16;
 }
 

@@ -552,6 +552,29 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A lane that stores a fragment of 16 bits by `stmatrix` names the address of
+  // what others hold, also in a part of a tile. Each element of 32 bits is stored
+  // by the thread that holds it.
+  // CHECK-LABEL: gpu.func @parts_of_tiles
+  // CHECK:         tl.copy
+  // CHECK-NEXT:    gpu.barrier
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NEXT:    tl.copy
+  // CHECK-NOT:     gpu.barrier
+  // CHECK:         tl.copy
+  gpu.func @parts_of_tiles() kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %f = tl.alloc layout(#tl.fragment_layout<shape = [64, 16], thread = [4, 8, 4] : [2, 16, 256], value = [2, 2, 2] : [1, 128, 8]>) : memref<64x16xf32, #tl.fragment>
+    %half = tl.alloc offset(0) : memref<64x32xf16, #gpu.address_space<workgroup>>
+    %full = tl.alloc offset(4096) : memref<64x32xf32, #gpu.address_space<workgroup>>
+    tl.copy %f to %half[%c0, %c16] tile(64, 16) : memref<64x16xf32, #tl.fragment> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    tl.copy %half[%c0, %c16] to %f tile(64, 16) : memref<64x32xf16, #gpu.address_space<workgroup>> to memref<64x16xf32, #tl.fragment>
+    tl.copy %f to %full[%c0, %c16] tile(64, 16) : memref<64x16xf32, #tl.fragment> to memref<64x32xf32, #gpu.address_space<workgroup>>
+    tl.copy %full[%c0, %c16] to %f tile(64, 16) : memref<64x32xf32, #gpu.address_space<workgroup>> to memref<64x16xf32, #tl.fragment>
+    gpu.return
+  }
+
   // Device memory too: a tensor that is written and read at other elements.
   // CHECK-LABEL: gpu.func @device_memory
   // CHECK:         tl.parallel
