@@ -92,4 +92,22 @@ gpu.module @kernels attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // Of an extent that only a launch knows any bit may be there: it may carry.
+  // CHECK-LABEL: gpu.func @extents(
+  // CHECK:         %[[N:.+]] = arith.index_cast %{{.+}} : i64 to index
+  // CHECK:         %[[NEXT:.+]] = arith.addi %[[N]], %c4
+  // CHECK:         arith.divui %[[NEXT]], %c64
+  // CHECK:         gpu.return
+  gpu.func @extents(%A: memref<4x?xf16>, %f: f16) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %s = tl.alloc layout(#tl.shared_layout<swizzle = 128, chunk = 64>) offset(0) : !tile
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %n = memref.dim %A, %c1 : memref<4x?xf16>
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      %next = arith.addi %n, %c4 : index
+      tl.store %f, %s[%i, %next] : !tile
+    }
+    gpu.return
+  }
 }

@@ -410,7 +410,7 @@ uint32_t PossibleBits::getOfResult(Operation *op) {
     return (a & b) == 0 ? a | b : getBitsBetween(a | b, uint64_t(a) + b);
   }
   APInt by;
-  if (op->getNumOperands() != 2 ||
+  if (!isa<arith::MulIOp, arith::DivUIOp, arith::RemUIOp>(op) ||
       !matchPattern(op->getOperand(1), m_ConstantInt(&by)) ||
       !by.isStrictlyPositive() || !by.isSignedIntN(kIndexBits))
     return getOfAnything(result);
@@ -421,11 +421,11 @@ uint32_t PossibleBits::getOfResult(Operation *op) {
                ? a << by.logBase2()
                : getBitsBetween(a * static_cast<uint32_t>(getPowerOfTwo(by)),
                                 uint64_t(a) * by.getZExtValue());
-  if (isa<arith::DivUIOp>(op) && isPowerOfTwo)
-    return a >> by.logBase2();
-  if (isa<arith::RemUIOp>(op) && isPowerOfTwo)
-    return a & static_cast<uint32_t>(by.getZExtValue() - 1);
-  return getOfAnything(result);
+  if (!isPowerOfTwo)
+    return getOfAnything(result);
+  return isa<arith::DivUIOp>(op)
+             ? a >> by.logBase2()
+             : a & static_cast<uint32_t>(by.getZExtValue() - 1);
 }
 
 uint32_t tl::getPossibleBits(Value index) { return PossibleBits().get(index); }
