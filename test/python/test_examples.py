@@ -69,6 +69,25 @@ def test_gradients_where_a_rows_sum_is_tiny(dtype, size, name):
     replace(case, inputs=inputs).check(target="cpu")
 
 
+def test_shared_tiles_have_the_same_bits_in_any_order_of_blocks(sim_seeds):
+    module = importlib.import_module("gemm_stream_k")
+    kernel = tilec.compile(
+        module.gemm_stream_k(130, 264, 456, "float16", False, 64, 64, 64, 3, 128, 7), target="sm_90a", backend="sim"
+    )
+    random = np.random.default_rng()
+    a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((130, 456), (456, 264)))
+    found = []
+    try:
+        for seed in sim_seeds:
+            sim.set_options(seed=seed)
+            found.append(np.empty((130, 264), np.float16))
+            kernel(a, b, found[-1])
+    finally:
+        sim.set_options()
+    for c in found[1:]:
+        np.testing.assert_array_equal(c, found[0])
+
+
 def test_keys_of_the_next_sequence_may_be_anything():
     case = importlib.import_module("attention_varlen").case((60, 60), 1, 1, 64, 1000, widths=[64])
     q, k, v, sinks, starts = case.inputs(np.random.default_rng())
