@@ -543,8 +543,14 @@ private:
                                    getUniform(slot.getIndex()));
       return success();
     }
-    if (isa<gpu::BlockIdOp, gpu::GridDimOp, memref::DimOp>(op)) {
+    if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op)) {
       uniforms[op->getResult(0)] = b.clone(*op)->getResult(0);
+      return success();
+    }
+    // The number of the dimension may stand in the loop, which is erased.
+    if (auto dim = dyn_cast<memref::DimOp>(op)) {
+      uniforms[dim] = memref::DimOp::create(b, lowering.loc, dim.getSource(),
+                                            *dim.getConstantIndex());
       return success();
     }
     evaluateElementwise(op, mask);

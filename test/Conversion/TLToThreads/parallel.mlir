@@ -802,4 +802,21 @@ gpu.module @parallel attributes {tl.target = #tl.target<chip = "sm_90a">} {
     }
     gpu.return
   }
+
+  // An extent is asked for in a loop by a number that stands there too.
+  // CHECK-LABEL: gpu.func @extent_in_loop(
+  // CHECK-SAME:    %[[N:[^ ]+]]: i64 {tl.param = #tl.param<dim, 0, index = 1>}
+  // CHECK:         %[[EXTENT:.+]] = arith.index_cast %[[N]] : i64 to index
+  // CHECK:         %[[VALUE:.+]] = arith.index_cast %[[EXTENT]] : index to i32
+  // CHECK:         vector.broadcast %[[VALUE]]
+  // CHECK:         gpu.return
+  gpu.func @extent_in_loop(%A: memref<4x?xf32>, %B: memref<32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tl.parallel (%i) in (32) layout(#tl.fragment_layout<shape = [32], thread = [32] : [1], value = [] : []>) {
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %A, %c1 : memref<4x?xf32>
+      %v = arith.index_cast %n : index to i32
+      tl.store %v, %B[%i] : memref<32xi32>
+    }
+    gpu.return
+  }
 }
